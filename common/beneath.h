@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Path system calls that cannot leave a root: openat2(2) with RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS, symlink races
+ * included. `root` is an O_PATH directory descriptor and `path` is relative to it ("." is the root); with root =
+ * AT_FDCWD nothing is confined and `path` is any path (the client's own files).
+ * A path that would leave the root is -EXDEV.
+ */
+#ifndef RDCP_BENEATH_H
+#define RDCP_BENEATH_H
+
+#include <limits.h>
+#include <sys/types.h>
+
+/* As openat2(2), O_CLOEXEC added. */
+int beneath_open(int root, const char *path, int flags, mode_t mode);
+
+/*
+ * Opens the directory that holds the last component of `path` (O_PATH) and gives that component.
+ * -EINVAL: there is none to speak of ("", ".", "..", "/" or a trailing slash). -ENAMETOOLONG: beyond NAME_MAX.
+ */
+int beneath_open_parent(int root, const char *path, char ret_name[static NAME_MAX + 1]);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * A regular file being read. All calls block and belong to an I/O worker (infile_init excepted).
+ */
+#ifndef RDCP_INFILE_H
+#define RDCP_INFILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+struct infile {
+	int fd;           /* -1: not open */
+	bool unsized;     /* st_size is 0 but there is something to read: /proc */
+	struct stat stat; /* when it was opened */
+};
+
+void infile_init(struct infile *f);
+
+/*
+ * Opens `path` beneath `root` (see beneath.h) without blocking on a FIFO or touching a device.
+ * -EISDIR: a directory. -ENOTSUP: neither (FIFO, socket, device). Else as open(2). Symlinks are followed.
+ */
+int infile_open(struct infile *f, int root, const char *path);
+
+/* Reads until `len` bytes or the end of the file, whatever read(2) interrupts or shortens. Returns the bytes read. */
+ssize_t infile_read(const struct infile *f, void *buf, size_t len, uint64_t offset);
+
+/*
+ * Is it still the file that was opened? -ESTALE: its size or mtime changed. For an unsized file always 0. Call after the
+ * last read.
+ */
+int infile_check(const struct infile *f);
+
+void infile_close(struct infile *f);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Small things everybody needs and no library in the dependencies offers. */
+#ifndef RDCP_UTIL_H
+#define RDCP_UTIL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+#define KIB (1ULL << 10)
+#define MIB (1ULL << 20)
+#define GIB (1ULL << 30)
+#define MSEC 1000000ULL /* nanoseconds */
+#define SEC 1000000000ULL
+
+static inline size_t min_size(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline bool is_power_of_two(uint64_t n)
+{
+	return n && !(n & (n - 1));
+}
+
+/* The exponent of the largest power of two <= n; n must not be 0. */
+static inline unsigned int log2_floor(uint64_t n)
+{
+	return 63 - (unsigned int)__builtin_clzll(n);
+}
+
+/* CLOCK_MONOTONIC in nanoseconds. */
+uint64_t now_ns(void);
+
+/*
+ * Writes `name` to `out` so that a terminal or the journal can show it: control bytes, C1 and bytes that are
+ * not valid UTF-8 become \ooo, a backslash doubles. Always terminates; a result that does not fit ends in "...".
+ * Returns `out`.
+ */
+char *escape_name(const char *name, char *out, size_t size);
+
+/* A counted unit for people: "512 B", "1.5 MiB", "2.0 GiB". Returns `out`. */
+char *format_size(uint64_t bytes, char out[static 16]);
+
+#endif

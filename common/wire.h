@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The protocol on one page: what two rdcp programs say to each other, and the only byte-order code.
+ * rdcp-protocol(7) is the same in prose. All integers are little-endian at fixed offsets; nothing is ever cast.
+ *
+ * 1. Blobs travel in the private data of the connection manager's REQ, REP and REJ. The fabric pads them (InfiniBand to
+ *    56, 196 and 148 bytes) and a peer may have sent none, which reads as zeros: each carries magic, version and length.
+ * 2. Messages travel in SENDs, at most WIRE_MESSAGE_MAX bytes: a four-byte header (length of the records, credits
+ *    given back) and whole records. A message without records only returns credits.
+ * 3. Data travels by RDMA WRITE from the sender's slot i to the receiver's slot i, then is named by a DATA record.
+ *
+ * A decoder returns 0, or a negative errno and leaves the output untouched:
+ *   -EBADMSG          not of this protocol, truncated, or a field out of range
+ *   -EPROTONOSUPPORT  another version (blobs only)
+ * An encoder returns the bytes written, or -ENOBUFS when they do not fit. Text and paths point into the message that was
+ * decoded, carry no NUL and are not terminated.
+ */
+#ifndef RDCP_WIRE_H
+#define RDCP_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define WIRE_PORT 10121
+#define WIRE_VERSION 1
+
+/* ---- blobs -------------------------------------------------------------------------------------------------- */
+
+#define WIRE_MAC_SIZE 32
+#define WIRE_UUID_SIZE 16
+#define WIRE_HEAD_SIZE 24 /* of REQ and REP: what their MACs cover */
+#define WIRE_REQ_SIZE 56  /* exactly what IB leaves to RDMA_PS_TCP, rdma_connect(3) */
+#define WIRE_REP_SIZE 56
+#define WIRE_REP_MAX 196 /* rdma_accept(3) */
+#define WIRE_REJ_MAX 148 /* ib_cm.h, IB_CM_REJ_PRIVATE_DATA_SIZE */
+#define WIRE_REJ_TEXT_MAX 108
+
+enum wire_blob_flags {
+	WIRE_PULL = 1 << 0, /* REQ: the daemon will send */
+	WIRE_MAC = 1 << 1   /* REQ, REP: the mac field counts */
+};
+
+/* client -> daemon: what it wants. Geometry fields are exponents of two. */
+struct wire_req {
+	uint8_t flags;
+	uint8_t slot_log2;
+	uint8_t slots_log2;
+	uint8_t receives_log2; /* receives the client posts before it connects */
+	uint8_t uuid[WIRE_UUID_SIZE];
+	uint8_t mac[WIRE_MAC_SIZE];
+};
+
+/* daemon -> client: what it grants, never more than was asked. base and rkey are 0 for a pull. */
+struct wire_rep {
+	uint8_t flags;
+	uint8_t slot_log2;
+	uint8_t slots_log2;
+	uint8_t receives_log2;
+	uint64_t base; /* address of slot 0 */
+	uint32_t rkey;
+	uint16_t max_files; /* files that may be open at once, >= 1 */
+	uint8_t mac[WIRE_MAC_SIZE];
+};
+
+struct wire_rej {
+	uint16_t reason; /* enum status */
+	uint8_t challenge[WIRE_MAC_SIZE];
+	uint8_t text_len;
+	char text[WIRE_REJ_TEXT_MAX]; /* for a human; sanitise before showing */
+};
+
+ssize_t wire_encode_req(const struct wire_req *req, uint8_t *buf, size_t size);
+ssize_t wire_encode_rep(const struct wire_rep *rep, uint8_t *buf, size_t size);
+ssize_t wire_encode_rej(const struct wire_rej *rej, uint8_t *buf, size_t size); /* text cut to fit */
+
+/* `len` is what the event said, padding included; `ret_version` (may be NULL) is set with -EPROTONOSUPPORT. */
+int wire_decode_req(const void *blob, size_t len, struct wire_req *ret_req, unsigned int *ret_version);
+int wire_decode_rep(const void *blob, size_t len, struct wire_rep *ret_rep, unsigned int *ret_version);
+int wire_decode_rej(const void *blob, size_t len, struct wire_rej *ret_rej, unsigned int *ret_version);
+
+/* ---- messages and records ----------------------------------------------------------------------------------- */
+
+#define WIRE_MESSAGE_MAX 8192
+#define WIRE_MESSAGE_HEADER 4
+#define WIRE_RECORDS_MAX (WIRE_MESSAGE_MAX - WIRE_MESSAGE_HEADER)
+#define WIRE_RECORD_HEADER 4 /* type, 0, u16 length of what follows */
+#define WIRE_PATH_MAX 4095
+#define WIRE_NAME_MAX 255
+#define WIRE_TEXT_MAX 255
+#define WIRE_ACK_MAX 256
+#define WIRE_DIGEST_SIZE 16
+#define WIRE_NO_FILE UINT32_MAX
+
+enum wire_type {
+	WIRE_FILE = 1, /* sender -> receiver: a file begins */
+	WIRE_DATA,     /* sender -> receiver: bytes of it are in a slot */
+	WIRE_CLOSE,    /* sender -> receiver: all of it was named */
+	WIRE_ABORT,    /* sender -> receiver: it will not be completed; or a GET that cannot be served */
+	WIRE_END,      /* no more files (sender), no more GETs (client of a pull) */
+	WIRE_ACK,      /* receiver -> sender: these slots are free again */
+	WIRE_RESULT,   /* receiver -> sender: what became of a file, once for each */
+	WIRE_DONE,     /* receiver -> sender, after END: all that was promised is on stable storage */
+	WIRE_WINDOW,   /* client of a pull, first record: where to write */
+	WIRE_GET,      /* client of a pull: send this file */
+	WIRE_PING,     /* either: are you there */
+	WIRE_PONG,     /* either: the answer, same token */
+	WIRE_ERROR,    /* either: the session ends, and why */
+	WIRE_TYPE_END
+};
+
+struct wire_text {
+	const char *data;
+	uint16_t len;
+};
+
+enum wire_file_flags {
+	WIRE_FILE_PRESERVE = 1 << 0,  /* give it the mode and times below, else mode & ~umask and now */
+	WIRE_FILE_SYNC = 1 << 1,      /* on stable storage before its RESULT, not only before DONE */
+	WIRE_FILE_NO_SYNC = 1 << 2,   /* never asked to be on stable storage */
+	WIRE_FILE_UNSIZED = 1 << 3,   /* size is not known before CLOSE */
+	WIRE_FILE_INTO_DIR = 1 << 4,  /* path must be a directory: the file goes into it under `name` */
+	WIRE_FILE_NO_CLOBBER = 1 << 5 /* an existing destination stays, and the file is refused */
+};
+
+/* If `path` is an existing directory the file goes into it as `name`, else it becomes `path`. In a pull both are hints:
+ * the client decides what its own files are called. */
+struct wire_file {
+	uint32_t file;    /* counts up from 0 in a session */
+	uint32_t request; /* pull: the GET it answers; push: 0 */
+	uint32_t flags;
+	uint32_t mode; /* permission bits, as in chmod(2) */
+	uint64_t size; /* bytes */
+	int64_t mtime_sec;
+	uint32_t mtime_nsec; /* < 10^9 */
+	struct wire_text path; /* 0..WIRE_PATH_MAX */
+	struct wire_text name; /* 1..WIRE_NAME_MAX, no '/', neither "." nor ".." */
+};
+
+enum wire_data_flags {
+	WIRE_DATA_LAST = 1 << 0 /* the last DATA that names this slot: it may be acknowledged once stored */
+};
+
+struct wire_data {
+	uint32_t file;
+	uint16_t slot;
+	uint16_t flags;
+	uint32_t slot_off; /* bytes into the slot */
+	uint32_t len;      /* bytes, never 0 */
+	uint64_t offset;   /* into the file; offset + len does not wrap and stays <= INT64_MAX */
+	uint64_t hash;     /* XXH3_64bits of the bytes */
+};
+
+struct wire_close {
+	uint32_t file;
+	uint64_t size;                    /* final size */
+	uint8_t digest[WIRE_DIGEST_SIZE]; /* see digest.h */
+};
+
+struct wire_abort {
+	uint32_t file;    /* WIRE_NO_FILE: the GET `request` failed before it became a file */
+	uint32_t request;
+	uint16_t status; /* enum status */
+	struct wire_text text;
+};
+
+struct wire_end {
+	uint64_t files; /* how many FILE or GET records there were */
+};
+
+struct wire_ack {
+	uint16_t count; /* 1..WIRE_ACK_MAX */
+	uint16_t slots[WIRE_ACK_MAX];
+};
+
+struct wire_result {
+	uint32_t file;
+	uint16_t status;
+	struct wire_text text;
+};
+
+struct wire_window {
+	uint64_t base;
+	uint32_t rkey;
+};
+
+struct wire_get {
+	uint32_t request; /* counts up from 0 */
+	uint32_t flags;   /* 0 */
+	struct wire_text path; /* 1..WIRE_PATH_MAX */
+};
+
+struct wire_ping {
+	uint64_t token;
+};
+
+/* DONE and ERROR. */
+struct wire_status {
+	uint16_t status;
+	struct wire_text text;
+};
+
+struct wire_record {
+	enum wire_type type;
+	union {
+		struct wire_file file;
+		struct wire_data data;
+		struct wire_close close;
+		struct wire_abort abort;
+		struct wire_end end;
+		struct wire_ack ack;
+		struct wire_result result;
+		struct wire_window window;
+		struct wire_get get;
+		struct wire_ping ping;     /* PING, PONG */
+		struct wire_status status; /* DONE, ERROR */
+	};
+};
+
+/* "FILE", "DATA", ...; "?" for anything else. */
+const char *wire_type_name(unsigned int type);
+
+struct wire_text wire_text(const char *s); /* borrows; cut at UINT16_MAX */
+
+/* Header included; what wire_encode() will write. */
+size_t wire_size(const struct wire_record *rec);
+
+/* -EINVAL when a field is outside its limits (texts of status records are cut to WIRE_TEXT_MAX instead). */
+ssize_t wire_encode(const struct wire_record *rec, uint8_t *buf, size_t size);
+
+/* Takes one record off the front of `*p`..`*p + *len`, advancing both. Assumes *len > 0. */
+int wire_decode(const uint8_t **p, size_t *len, struct wire_record *ret_rec);
+
+void wire_encode_message_header(uint8_t buf[static WIRE_MESSAGE_HEADER], uint16_t records_len, uint16_t credits);
+
+/* `len` is the length of the SEND; it must be exactly header + records. */
+int wire_decode_message_header(const uint8_t *buf, size_t len, uint16_t *ret_records_len, uint16_t *ret_credits);
+
+#endif
