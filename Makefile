@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#
+# rdcp and rdcpd. Sources are found by wildcard, objects and programs land under build/; every combination of
+# CC=clang, SAN= and FAULTS=1 has a folder of its own there, so they never mix. `make help` lists the targets.
+
+RDCP_VERSION ?= 0.1.0
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+BINDIR ?= $(PREFIX)/bin
+SBINDIR ?= $(PREFIX)/sbin
+MANDIR ?= $(PREFIX)/share/man
+SYSCONFDIR ?= /etc
+# units, sysusers.d, tmpfiles.d and modules-load.d live below it
+LIBDIR ?= $(PREFIX)/lib
+
+PKG_CONFIG ?= pkg-config
+CLANG ?= clang
+CFLAGS ?= -O2 -g
+
+empty :=
+space := $(empty) $(empty)
+
+# ---- where: build, build/clang, build/asan, build/tsan, build/asan-faults, ...
+
+SAN ?=
+FAULTS ?=
+variant := $(strip $(if $(findstring clang,$(CC)),clang) \
+	$(if $(findstring address,$(SAN)),asan,$(if $(findstring thread,$(SAN)),tsan,$(if $(SAN),san))) \
+	$(if $(FAULTS),faults))
+B ?= build$(if $(variant),/$(subst $(space),-,$(variant)))
+
+# ---- how
+
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla -Wformat=2 \
+	-Wno-unused-parameter $(if $(WERROR),-Werror)
+
+ifeq ($(SAN),)
+HARDENING := -fstack-protector-strong -D_FORTIFY_SOURCE=2
+else
+# fortified libc calls hide bugs from the sanitizers
+HARDENING := -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
+CFLAGS := -O1 -g
+endif
+
+# Asked once and only when something is compiled, so that `make help` or `make deps` works on a bare machine.
+pkg = $(shell $(PKG_CONFIG) --cflags --libs $(1))
+lazy = $(eval $(1) := $$(call pkg,$(2)))$($(1))
+PKG_COMMON = $(call lazy,PKG_COMMON,libibverbs librdmacm uuid libxxhash libsodium)
+PKG_DAEMON = $(call lazy,PKG_DAEMON,libsystemd libeconf)
+PKG_CHECK = $(call lazy,PKG_CHECK,check)
+cflags = $(filter-out -l% -L%,$(1))
+libs = $(filter -l% -L% -pthread,$(1))
+
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -I. $(if $(FAULTS),-DRDCP_FAULTS) $(WARNINGS) $(HARDENING) -fPIE -pthread \
+	$(call cflags,$(PKG_COMMON)) $(CPPFLAGS) $(CFLAGS)
+ALL_LDFLAGS = -pie -pthread -Wl,-z,relro,-z,now -Wl,--as-needed $(HARDENING) $(CFLAGS) $(LDFLAGS)
+VERSION_FLAG := -DRDCP_VERSION='"$(RDCP_VERSION)"'
+
+ifneq ($(V),1)
+Q := @
+say = @printf '  %-7s %s\n' $(1) '$(2)'
+else
+say = @:
+endif
+
+# ---- what
+
+COMMON := $(sort $(wildcard common/*.c))
+RDCP := $(sort $(wildcard rdcp/*.c))
+RDCPD := $(sort $(wildcard rdcpd/*.c))
+FAULT := $(if $(FAULTS),$(wildcard tests/fault.c))
+UNIT := $(sort $(wildcard tests/unit/*.c tests/fuzz/*.c))
+SUITES := $(patsubst tests/unit/test_%.c,%,$(filter tests/unit/test_%.c,$(UNIT)))
+FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
+
+objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
+PROGRAMS := $(if $(filter rdcp/main.c,$(RDCP)),$(B)/rdcp) $(if $(filter rdcpd/main.c,$(RDCPD)),$(B)/rdcpd)
+ARCHIVES := $(B)/obj/rdcp.a $(B)/obj/rdcpd.a $(B)/obj/common.a
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.PHONY: all check unit lint bench demo fuzz deps install uninstall clean help FORCE
+
+all: $(PROGRAMS) $(B)/unit ## build both programs and the unit tests
+
+$(B)/rdcp: $(call objects,rdcp/main.c $(FAULT)) $(B)/obj/rdcp.a $(B)/obj/common.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call libs,$(PKG_COMMON))
+
+$(B)/rdcpd: $(call objects,rdcpd/main.c $(FAULT)) $(B)/obj/rdcpd.a $(B)/obj/common.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call libs,$(PKG_COMMON) $(PKG_DAEMON))
+
+$(B)/unit: $(call objects,$(UNIT) $(FAULT)) $(ARCHIVES)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call libs,$(PKG_CHECK) $(PKG_COMMON) $(PKG_DAEMON))
+
+# Archives, so that a test binary takes what its tests use and the two programs' main.c stay out.
+$(B)/obj/common.a: $(call objects,$(COMMON))
+$(B)/obj/rdcp.a: $(call objects,$(filter-out rdcp/main.c,$(RDCP)))
+$(B)/obj/rdcpd.a: $(call objects,$(filter-out rdcpd/main.c,$(RDCPD)))
+$(ARCHIVES): $(B)/flags
+	$(call say,AR,$@)
+	@mkdir -p $(@D) && rm -f $@
+	$(Q)$(AR) rcs $@ $(filter %.o,$^)
+
+$(B)/obj/rdcpd/%.o $(B)/obj/tests/unit/%.o: EXTRA = $(call cflags,$(PKG_DAEMON) $(PKG_CHECK))
+$(B)/obj/rdcp/%.o $(B)/obj/rdcpd/%.o: EXTRA += $(VERSION_FLAG)
+$(B)/obj/tests/unit/%.o: EXTRA += -I$(B)/obj $(VERSION_FLAG)
+$(B)/obj/tests/unit/main.o: $(B)/obj/suites.h
+
+$(B)/obj/%.o: %.c $(B)/flags
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(EXTRA) -MMD -MP -c -o $@ $<
+
+# Rewritten only when its text changes: another compiler, flag or version rebuilds, another test file relinks.
+define keep
+	@mkdir -p $(@D)
+	@printf '%s\n' $(1) >$@.$$$$ && if cmp -s $@.$$$$ $@; then rm $@.$$$$; else mv $@.$$$$ $@; fi
+endef
+
+$(B)/flags: FORCE
+	$(call keep,'$(CC) $(subst ','\'',$(ALL_CFLAGS) $(ALL_LDFLAGS) $(VERSION_FLAG))' '$(sort $(COMMON) $(RDCP) $(RDCPD))')
+
+$(B)/obj/suites.h: FORCE
+	$(call keep,'/* every tests/unit/test_*.c; written by the Makefile */' $(patsubst %,'SUITE(%)',$(SUITES)))
+
+-include $(patsubst %.o,%.d,$(call objects,$(COMMON) $(RDCP) $(RDCPD) $(UNIT) $(FAULT)))
+
+# ---- tests
+
+check: $(if $(filter 0,$(shell id -u)),deps) ## everything: unit tests, sanitizers, copies, the RDMA labs, lint (under 30 minutes)
+	@tests/run
+
+unit: $(B)/unit ## unit tests; T="wire key" picks suites, SAN= and FAULTS=1 pick a variant
+	$(Q)$< $(T)
+
+lint: ## style, layers, sizes, shellcheck, man pages, clean builds with gcc and clang
+	@tests/lint
+
+bench: all ## measure copies against ib_write_bw and others in the lab
+	@tests/bench/run $(ARGS)
+
+demo: $(if $(filter 0,$(shell id -u)),deps) ## a copy over real RDMA in the lab, shown step by step
+	@$(MAKE) --no-print-directory all
+	@tests/demo $(ARGS)
+
+# libFuzzer needs clang; each entry runs FUZZ_TIME seconds from its committed corpus and keeps what it finds under build/.
+FUZZ_TIME ?= 5
+FUZZ_FLAGS := -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
+fuzz: $(patsubst %,build/fuzz/%,$(FUZZ)) ## run every parser fuzzer for FUZZ_TIME (5) seconds
+	@set -e; for f in $(FUZZ); do \
+		corpus=tests/fuzz/corpus/$${f#fuzz_}; mkdir -p build/fuzz/found/$$f; \
+		if timeout $$(($(FUZZ_TIME) + 60)) build/fuzz/$$f -max_total_time=$(FUZZ_TIME) -timeout=10 -print_final_stats=1 \
+			-artifact_prefix=build/fuzz/$$f. build/fuzz/found/$$f $$([ ! -d $$corpus ] || echo $$corpus) \
+			>build/fuzz/$$f.log 2>&1; then \
+			echo "ok fuzz_$${f#fuzz_} ($$(awk '/number_of_executed_units/ { print $$2 }' build/fuzz/$$f.log) runs)"; \
+		else tail -n 40 build/fuzz/$$f.log; echo "not ok fuzz_$${f#fuzz_}: see build/fuzz/$$f.log"; exit 1; fi; \
+	done
+
+build/fuzz/%: tests/fuzz/%.c $(COMMON) $(wildcard common/*.h)
+	$(call say,FUZZ,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) -std=gnu11 -D_GNU_SOURCE -I. -O1 -g -DFUZZ_MAIN $(FUZZ_FLAGS) -pthread $(call cflags,$(PKG_COMMON)) \
+		-o $@ $< $(COMMON) $(call libs,$(PKG_COMMON))
+
+# Debian's names. Nothing is touched when all are there; elsewhere than on Debian it only says what is needed.
+DEPS := gcc clang make pkg-config libibverbs-dev librdmacm-dev libsystemd-dev uuid-dev libxxhash-dev libsodium-dev \
+	libeconf-dev check clang-format universal-ctags shellcheck mandoc \
+	rdma-core ibverbs-providers ibverbs-utils rdmacm-utils perftest iproute2 util-linux procps strace valgrind \
+	busybox-static cpio kmod qemu-system-x86 linux-source-6.1 flex bison bc libelf-dev libssl-dev xz-utils
+deps: ## install the Debian packages that the build and the tests need and that are missing
+	@command -v dpkg-query >/dev/null || { echo "not a Debian system; needed: $(DEPS)"; exit 0; }; \
+	missing=; for p in $(DEPS); do \
+		dpkg-query -W -f='$${db:Status-Status}' $$p 2>/dev/null | grep -qx installed || missing="$$missing $$p"; \
+	done; \
+	[ -n "$$missing" ] || exit 0; \
+	echo "installing missing packages:$$missing"; \
+	export DEBIAN_FRONTEND=noninteractive; \
+	apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing >/dev/null
+
+# ---- install
+
+MAN1 := $(wildcard rdcp/*.1)
+MAN5 := $(wildcard rdcpd/*.5)
+MAN7 := $(wildcard common/*.7)
+MAN8 := $(wildcard rdcpd/*.8)
+UNITS := $(wildcard systemd/*.service systemd/*.socket)
+DROPINS := $(wildcard systemd/sysusers.d/*.conf systemd/tmpfiles.d/*.conf systemd/modules-load.d/*.conf)
+I = $(DESTDIR)
+
+install: $(PROGRAMS) ## install below PREFIX (/usr/local), staged in DESTDIR; a configuration file that exists is kept
+	install -d $(I)$(BINDIR) $(I)$(SBINDIR) $(I)$(SYSCONFDIR)/rdcp $(I)$(MANDIR)/man1 $(I)$(MANDIR)/man5 \
+		$(I)$(MANDIR)/man7 $(I)$(MANDIR)/man8 $(I)$(LIBDIR)/systemd/system
+	install -m 0755 $(B)/rdcp $(I)$(BINDIR)/rdcp
+	install -m 0755 $(B)/rdcpd $(I)$(SBINDIR)/rdcpd
+	$(if $(MAN1),install -m 0644 $(MAN1) $(I)$(MANDIR)/man1)
+	$(if $(MAN5),install -m 0644 $(MAN5) $(I)$(MANDIR)/man5)
+	$(if $(MAN7),install -m 0644 $(MAN7) $(I)$(MANDIR)/man7)
+	$(if $(MAN8),install -m 0644 $(MAN8) $(I)$(MANDIR)/man8)
+	for u in $(UNITS); do sed 's|/usr/sbin/rdcpd|$(SBINDIR)/rdcpd|g' $$u >$(I)$(LIBDIR)/systemd/system/$${u##*/} && \
+		chmod 0644 $(I)$(LIBDIR)/systemd/system/$${u##*/} || exit; done
+	for d in $(DROPINS); do install -D -m 0644 $$d $(I)$(LIBDIR)/$${d#systemd/} || exit; done
+	[ ! -e rdcpd/rdcpd.conf ] || [ -e $(I)$(SYSCONFDIR)/rdcp/rdcpd.conf ] || \
+		install -m 0644 rdcpd/rdcpd.conf $(I)$(SYSCONFDIR)/rdcp/rdcpd.conf
+
+uninstall: ## remove what install put there, except the configuration
+	rm -f $(I)$(BINDIR)/rdcp $(I)$(SBINDIR)/rdcpd \
+		$(patsubst rdcp/%,$(I)$(MANDIR)/man1/%,$(MAN1)) $(patsubst rdcpd/%,$(I)$(MANDIR)/man5/%,$(MAN5)) \
+		$(patsubst common/%,$(I)$(MANDIR)/man7/%,$(MAN7)) $(patsubst rdcpd/%,$(I)$(MANDIR)/man8/%,$(MAN8)) \
+		$(patsubst systemd/%,$(I)$(LIBDIR)/systemd/system/%,$(UNITS)) \
+		$(patsubst systemd/%,$(I)$(LIBDIR)/%,$(DROPINS))
+
+clean: ## remove build/
+	rm -rf build
+
+help: ## this list
+	@echo "targets:"
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1	\2/p' Makefile | while IFS='	' read -r t d; do printf '  %-10s %s\n' "$$t" "$$d"; done
+	@echo "variables: V=1 WERROR=1 CC=clang SAN=address,undefined SAN=thread FAULTS=1 T='suite ...' FUZZ_TIME=s"
+	@echo "           PREFIX DESTDIR CFLAGS LDFLAGS RDCP_VERSION"
