@@ -12,8 +12,9 @@
  * A decoder returns 0, or a negative errno and leaves the output untouched:
  *   -EBADMSG          not of this protocol, truncated, or a field out of range
  *   -EPROTONOSUPPORT  another version (blobs only)
- * An encoder returns the bytes written, or -ENOBUFS when they do not fit. Text and paths point into the message that was
- * decoded, carry no NUL and are not terminated.
+ * Reserved bytes that are not 0 and flags not named here are out of range.
+ * An encoder returns the bytes written, or -ENOBUFS when they do not fit (the buffer's contents are undefined then).
+ * Text and paths point into the message that was decoded, carry no NUL and are not terminated.
  */
 #ifndef RDCP_WIRE_H
 #define RDCP_WIRE_H
@@ -36,6 +37,11 @@
 #define WIRE_REJ_MAX 148 /* ib_cm.h, IB_CM_REJ_PRIVATE_DATA_SIZE */
 #define WIRE_REJ_TEXT_MAX 108
 
+/* Limits of receives_log2. With a single receive the last-credit rule of endpoint.h would stop everything. Those of
+ * slot_log2 and slots_log2 are in slab.h. */
+#define WIRE_MIN_RECEIVES_LOG2 1
+#define WIRE_MAX_RECEIVES_LOG2 10
+
 enum wire_blob_flags {
 	WIRE_PULL = 1 << 0, /* REQ: the daemon will send */
 	WIRE_MAC = 1 << 1   /* REQ, REP: the mac field counts */
@@ -57,7 +63,7 @@ struct wire_rep {
 	uint8_t slot_log2;
 	uint8_t slots_log2;
 	uint8_t receives_log2;
-	uint64_t base; /* address of slot 0 */
+	uint64_t base; /* address of slot 0; the slots do not wrap around the end of memory */
 	uint32_t rkey;
 	uint16_t max_files; /* files that may be open at once, >= 1 */
 	uint8_t mac[WIRE_MAC_SIZE];
@@ -67,12 +73,12 @@ struct wire_rej {
 	uint16_t reason; /* enum status */
 	uint8_t challenge[WIRE_MAC_SIZE];
 	uint8_t text_len;
-	char text[WIRE_REJ_TEXT_MAX]; /* for a human; sanitise before showing */
+	char text[WIRE_REJ_TEXT_MAX]; /* for a human, no NUL, not terminated; sanitise before showing */
 };
 
 ssize_t wire_encode_req(const struct wire_req *req, uint8_t *buf, size_t size);
 ssize_t wire_encode_rep(const struct wire_rep *rep, uint8_t *buf, size_t size);
-ssize_t wire_encode_rej(const struct wire_rej *rej, uint8_t *buf, size_t size); /* text cut to fit */
+ssize_t wire_encode_rej(const struct wire_rej *rej, uint8_t *buf, size_t size); /* text cut at a NUL and to fit */
 
 /* `len` is what the event said, padding included; `ret_version` (may be NULL) is set with -EPROTONOSUPPORT. */
 int wire_decode_req(const void *blob, size_t len, struct wire_req *ret_req, unsigned int *ret_version);
@@ -129,8 +135,8 @@ struct wire_file {
 	uint32_t file;    /* counts up from 0 in a session */
 	uint32_t request; /* pull: the GET it answers; push: 0 */
 	uint32_t flags;
-	uint32_t mode; /* permission bits, as in chmod(2) */
-	uint64_t size; /* bytes */
+	uint32_t mode; /* permission bits, as in chmod(2), <= 07777 */
+	uint64_t size; /* bytes, <= INT64_MAX; a hint with WIRE_FILE_UNSIZED */
 	int64_t mtime_sec;
 	uint32_t mtime_nsec; /* < 10^9 */
 	struct wire_text path; /* 0..WIRE_PATH_MAX */
@@ -145,7 +151,7 @@ struct wire_data {
 	uint32_t file;
 	uint16_t slot;
 	uint16_t flags;
-	uint32_t slot_off; /* bytes into the slot */
+	uint32_t slot_off; /* bytes into the slot; slot_off + len is the receiver's to check, in 64 bits */
 	uint32_t len;      /* bytes, never 0 */
 	uint64_t offset;   /* into the file; offset + len does not wrap and stays <= INT64_MAX */
 	uint64_t hash;     /* XXH3_64bits of the bytes */
@@ -153,7 +159,7 @@ struct wire_data {
 
 struct wire_close {
 	uint32_t file;
-	uint64_t size;                    /* final size */
+	uint64_t size;                    /* final size, <= INT64_MAX */
 	uint8_t digest[WIRE_DIGEST_SIZE]; /* see digest.h */
 };
 
@@ -222,7 +228,7 @@ const char *wire_type_name(unsigned int type);
 
 struct wire_text wire_text(const char *s); /* borrows; cut at UINT16_MAX */
 
-/* Header included; what wire_encode() will write. */
+/* Header included; what wire_encode() will write, 0 when it would refuse. */
 size_t wire_size(const struct wire_record *rec);
 
 /* -EINVAL when a field is outside its limits (texts of status records are cut to WIRE_TEXT_MAX instead). */

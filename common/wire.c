@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The messages of wire.h: records and the header in front of them. The blobs are in wire_blob.c.
+ *
+ * Called by the session layers of both programs with bytes of a peer that may be hostile. Allocates nothing, logs
+ * nothing, keeps nothing: any thread may call. For each record stand side by side its layout, put, get, and one
+ * predicate that says what is in range, for encoder (-EINVAL) and decoder (-EBADMSG) alike. Reserved bytes and unknown
+ * flags are refused: what they come to mean needs a new version.
+ */
+#include "wire.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "util.h"
+#include "wire_cursor.h"
+
+#define FILE_FLAGS                                                                                              \
+	(WIRE_FILE_PRESERVE | WIRE_FILE_SYNC | WIRE_FILE_NO_SYNC | WIRE_FILE_UNSIZED | WIRE_FILE_INTO_DIR |      \
+	 WIRE_FILE_NO_CLOBBER)
+#define FILE_FIXED_SIZE 38
+#define NSEC_PER_SEC 1000000000U
+
+static_assert(WIRE_RECORD_HEADER + FILE_FIXED_SIZE + WIRE_PATH_MAX + WIRE_NAME_MAX <= WIRE_RECORDS_MAX,
+	      "the longest record fits a message");
+static_assert(WIRE_RECORD_HEADER + 2 + 2 * WIRE_ACK_MAX <= WIRE_RECORDS_MAX, "the longest ACK fits a message");
+static_assert(WIRE_RECORDS_MAX <= UINT16_MAX, "lengths of records and messages are u16");
+
+/* The text of a status: cut, because a sentence that is too long must not cost the status it explains. */
+static void put_status_text(struct writer *w, struct wire_text t)
+{
+	put_bytes(w, t.data, min_size(t.len, WIRE_TEXT_MAX));
+}
+
+static bool text_ok(struct wire_text t, size_t least, size_t most)
+{
+	return t.len >= least && t.len <= most && (!t.len || !memchr(t.data, '\0', t.len));
+}
+
+static bool status_text_ok(struct wire_text t)
+{
+	return !t.len || !memchr(t.data, '\0', min_size(t.len, WIRE_TEXT_MAX));
+}
+
+/* FILE: 0 file u32, 4 request u32, 8 flags u32, 12 mode u32, 16 size u64, 24 mtime_sec i64, 32 mtime_nsec u32,
+ * 36 path_len u16, 38 path[path_len], the rest is name */
+static void put_file(struct writer *w, const struct wire_record *rec)
+{
+	const struct wire_file *f = &rec->file;
+
+	put_u32(w, f->file);
+	put_u32(w, f->request);
+	put_u32(w, f->flags);
+	put_u32(w, f->mode);
+	put_u64(w, f->size);
+	put_u64(w, (uint64_t)f->mtime_sec);
+	put_u32(w, f->mtime_nsec);
+	put_u16(w, f->path.len);
+	put_bytes(w, f->path.data, f->path.len);
+	put_bytes(w, f->name.data, f->name.len);
+}
+
+static void get_file(struct reader *r, struct wire_record *rec)
+{
+	struct wire_file *f = &rec->file;
+
+	f->file = get_u32(r);
+	f->request = get_u32(r);
+	f->flags = get_u32(r);
+	f->mode = get_u32(r);
+	f->size = get_u64(r);
+	f->mtime_sec = (int64_t)get_u64(r);
+	f->mtime_nsec = get_u32(r);
+	f->path = get_text(r, get_u16(r));
+	f->name = get_rest(r, WIRE_NAME_MAX);
+}
+
+static bool file_ok(const struct wire_record *rec)
+{
+	const struct wire_file *f = &rec->file;
+	struct wire_text n = f->name;
+
+	if ((f->flags & ~(uint32_t)FILE_FLAGS) || f->mode > 07777)
+		return false;
+	if (f->size > INT64_MAX || f->mtime_nsec >= NSEC_PER_SEC)
+		return false;
+	if (!text_ok(f->path, 0, WIRE_PATH_MAX) || !text_ok(n, 1, WIRE_NAME_MAX) || memchr(n.data, '/', n.len))
+		return false;
+	return !(n.data[0] == '.' && (n.len == 1 || (n.len == 2 && n.data[1] == '.')));
+}
+
+/* DATA: 0 file u32, 4 slot u16, 6 flags u16, 8 slot_off u32, 12 len u32, 16 offset u64, 24 hash u64 */
+static void put_data(struct writer *w, const struct wire_record *rec)
+{
+	const struct wire_data *d = &rec->data;
+
+	put_u32(w, d->file);
+	put_u16(w, d->slot);
+	put_u16(w, d->flags);
+	put_u32(w, d->slot_off);
+	put_u32(w, d->len);
+	put_u64(w, d->offset);
+	put_u64(w, d->hash);
+}
+
+static void get_data(struct reader *r, struct wire_record *rec)
+{
+	struct wire_data *d = &rec->data;
+
+	d->file = get_u32(r);
+	d->slot = get_u16(r);
+	d->flags = get_u16(r);
+	d->slot_off = get_u32(r);
+	d->len = get_u32(r);
+	d->offset = get_u64(r);
+	d->hash = get_u64(r);
+}
+
+static bool data_ok(const struct wire_record *rec)
+{
+	const struct wire_data *d = &rec->data;
+
+	return !(d->flags & ~WIRE_DATA_LAST) && d->len && d->offset <= (uint64_t)INT64_MAX - d->len;
+}
+
+/* CLOSE: 0 file u32, 4 size u64, 12 digest[16] */
+static void put_close(struct writer *w, const struct wire_record *rec)
+{
+	put_u32(w, rec->close.file);
+	put_u64(w, rec->close.size);
+	put_bytes(w, rec->close.digest, sizeof(rec->close.digest));
+}
+
+static void get_close(struct reader *r, struct wire_record *rec)
+{
+	rec->close.file = get_u32(r);
+	rec->close.size = get_u64(r);
+	get_copy(r, rec->close.digest, sizeof(rec->close.digest));
+}
+
+static bool close_ok(const struct wire_record *rec)
+{
+	return rec->close.size <= INT64_MAX;
+}
+
+/* ABORT: 0 file u32, 4 request u32, 8 status u16, the rest is text */
+static void put_abort(struct writer *w, const struct wire_record *rec)
+{
+	put_u32(w, rec->abort.file);
+	put_u32(w, rec->abort.request);
+	put_u16(w, rec->abort.status);
+	put_status_text(w, rec->abort.text);
+}
+
+static void get_abort(struct reader *r, struct wire_record *rec)
+{
+	rec->abort.file = get_u32(r);
+	rec->abort.request = get_u32(r);
+	rec->abort.status = get_u16(r);
+	rec->abort.text = get_rest(r, WIRE_TEXT_MAX);
+}
+
+static bool abort_ok(const struct wire_record *rec)
+{
+	return status_text_ok(rec->abort.text);
+}
+
+/* END: 0 files u64 */
+static void put_end(struct writer *w, const struct wire_record *rec)
+{
+	put_u64(w, rec->end.files);
+}
+
+static void get_end(struct reader *r, struct wire_record *rec)
+{
+	rec->end.files = get_u64(r);
+}
+
+/* ACK: 0 count u16, 2 slots[count] u16 */
+static void put_ack(struct writer *w, const struct wire_record *rec)
+{
+	put_u16(w, rec->ack.count);
+	for (unsigned int i = 0; i < rec->ack.count; i++)
+		put_u16(w, rec->ack.slots[i]);
+}
+
+static void get_ack(struct reader *r, struct wire_record *rec)
+{
+	rec->ack.count = get_u16(r);
+	for (unsigned int i = 0; i < rec->ack.count && i < WIRE_ACK_MAX; i++)
+		rec->ack.slots[i] = get_u16(r);
+}
+
+static bool ack_ok(const struct wire_record *rec)
+{
+	return rec->ack.count >= 1 && rec->ack.count <= WIRE_ACK_MAX;
+}
+
+/* RESULT: 0 file u32, 4 status u16, the rest is text */
+static void put_result(struct writer *w, const struct wire_record *rec)
+{
+	put_u32(w, rec->result.file);
+	put_u16(w, rec->result.status);
+	put_status_text(w, rec->result.text);
+}
+
+static void get_result(struct reader *r, struct wire_record *rec)
+{
+	rec->result.file = get_u32(r);
+	rec->result.status = get_u16(r);
+	rec->result.text = get_rest(r, WIRE_TEXT_MAX);
+}
+
+static bool result_ok(const struct wire_record *rec)
+{
+	return status_text_ok(rec->result.text);
+}
+
+/* WINDOW: 0 base u64, 8 rkey u32 */
+static void put_window(struct writer *w, const struct wire_record *rec)
+{
+	put_u64(w, rec->window.base);
+	put_u32(w, rec->window.rkey);
+}
+
+static void get_window(struct reader *r, struct wire_record *rec)
+{
+	rec->window.base = get_u64(r);
+	rec->window.rkey = get_u32(r);
+}
+
+/* GET: 0 request u32, 4 flags u32, the rest is path */
+static void put_get(struct writer *w, const struct wire_record *rec)
+{
+	put_u32(w, rec->get.request);
+	put_u32(w, rec->get.flags);
+	put_bytes(w, rec->get.path.data, rec->get.path.len);
+}
+
+static void get_get(struct reader *r, struct wire_record *rec)
+{
+	rec->get.request = get_u32(r);
+	rec->get.flags = get_u32(r);
+	rec->get.path = get_rest(r, WIRE_PATH_MAX);
+}
+
+static bool get_ok(const struct wire_record *rec)
+{
+	return !rec->get.flags && text_ok(rec->get.path, 1, WIRE_PATH_MAX);
+}
+
+/* PING, PONG: 0 token u64 */
+static void put_ping(struct writer *w, const struct wire_record *rec)
+{
+	put_u64(w, rec->ping.token);
+}
+
+static void get_ping(struct reader *r, struct wire_record *rec)
+{
+	rec->ping.token = get_u64(r);
+}
+
+/* DONE, ERROR: 0 status u16, the rest is text */
+static void put_status(struct writer *w, const struct wire_record *rec)
+{
+	put_u16(w, rec->status.status);
+	put_status_text(w, rec->status.text);
+}
+
+static void get_status(struct reader *r, struct wire_record *rec)
+{
+	rec->status.status = get_u16(r);
+	rec->status.text = get_rest(r, WIRE_TEXT_MAX);
+}
+
+static bool status_ok(const struct wire_record *rec)
+{
+	return status_text_ok(rec->status.text);
+}
+
+static bool any_ok(const struct wire_record *rec)
+{
+	return true;
+}
+
+static const struct record_kind {
+	const char *name;
+	void (*put)(struct writer *w, const struct wire_record *rec);
+	void (*get)(struct reader *r, struct wire_record *rec);
+	bool (*ok)(const struct wire_record *rec); /* every field is within its limits */
+} kinds[WIRE_TYPE_END] = {
+	[WIRE_FILE] = { "FILE", put_file, get_file, file_ok },
+	[WIRE_DATA] = { "DATA", put_data, get_data, data_ok },
+	[WIRE_CLOSE] = { "CLOSE", put_close, get_close, close_ok },
+	[WIRE_ABORT] = { "ABORT", put_abort, get_abort, abort_ok },
+	[WIRE_END] = { "END", put_end, get_end, any_ok },
+	[WIRE_ACK] = { "ACK", put_ack, get_ack, ack_ok },
+	[WIRE_RESULT] = { "RESULT", put_result, get_result, result_ok },
+	[WIRE_DONE] = { "DONE", put_status, get_status, status_ok },
+	[WIRE_WINDOW] = { "WINDOW", put_window, get_window, any_ok },
+	[WIRE_GET] = { "GET", put_get, get_get, get_ok },
+	[WIRE_PING] = { "PING", put_ping, get_ping, any_ok },
+	[WIRE_PONG] = { "PONG", put_ping, get_ping, any_ok },
+	[WIRE_ERROR] = { "ERROR", put_status, get_status, status_ok },
+};
+
+static const struct record_kind *find_kind(unsigned int type)
+{
+	return type < WIRE_TYPE_END && kinds[type].name ? &kinds[type] : NULL;
+}
+
+const char *wire_type_name(unsigned int type)
+{
+	const struct record_kind *kind = find_kind(type);
+
+	return kind ? kind->name : "?";
+}
+
+struct wire_text wire_text(const char *s)
+{
+	return (struct wire_text){ s, (uint16_t)strnlen(s, UINT16_MAX) };
+}
+
+size_t wire_size(const struct wire_record *rec)
+{
+	const struct record_kind *kind = find_kind(rec->type);
+	struct writer w = { .buf = NULL };
+
+	if (!kind || !kind->ok(rec))
+		return 0;
+	kind->put(&w, rec);
+	return WIRE_RECORD_HEADER + w.len;
+}
+
+ssize_t wire_encode(const struct wire_record *rec, uint8_t *buf, size_t size)
+{
+	const struct record_kind *kind = find_kind(rec->type);
+	struct writer body, w = { .buf = buf, .size = size };
+
+	if (!kind || !kind->ok(rec))
+		return -EINVAL;
+	if (size < WIRE_RECORD_HEADER)
+		return -ENOBUFS;
+	body = (struct writer){ .buf = buf + WIRE_RECORD_HEADER, .size = size - WIRE_RECORD_HEADER };
+	kind->put(&body, rec);
+	put_u8(&w, (uint8_t)rec->type);
+	put_u8(&w, 0);
+	put_u16(&w, (uint16_t)body.len);
+	w.len += body.len;
+	return written(&w);
+}
+
+int wire_decode(const uint8_t **p, size_t *len, struct wire_record *ret_rec)
+{
+	struct reader whole = { .p = *p, .left = *len }, body;
+	struct wire_record rec = { 0 };
+	const struct record_kind *kind;
+	unsigned int type;
+	uint8_t zero;
+
+	type = get_u8(&whole);
+	zero = get_u8(&whole);
+	body.left = get_u16(&whole);
+	body.p = get_bytes(&whole, body.left);
+	body.bad = whole.bad;
+	kind = find_kind(type);
+	if (whole.bad || zero || !kind)
+		return -EBADMSG;
+	rec.type = (enum wire_type)type;
+	kind->get(&body, &rec);
+	if (body.bad || body.left || !kind->ok(&rec))
+		return -EBADMSG;
+	*p = whole.p;
+	*len = whole.left;
+	*ret_rec = rec;
+	return 0;
+}
+
+/* ---- messages ----------------------------------------------------------------------------------------------- */
+
+/* Header: 0 records_len u16, 2 credits u16 */
+void wire_encode_message_header(uint8_t buf[static WIRE_MESSAGE_HEADER], uint16_t records_len, uint16_t credits)
+{
+	struct writer w = { .buf = buf, .size = WIRE_MESSAGE_HEADER };
+
+	put_u16(&w, records_len);
+	put_u16(&w, credits);
+}
+
+int wire_decode_message_header(const uint8_t *buf, size_t len, uint16_t *ret_records_len, uint16_t *ret_credits)
+{
+	struct reader r = { .p = buf, .left = len };
+	uint16_t records_len = get_u16(&r), credits = get_u16(&r);
+
+	if (r.bad || len > WIRE_MESSAGE_MAX || records_len != r.left)
+		return -EBADMSG;
+	*ret_records_len = records_len;
+	*ret_credits = credits;
+	return 0;
+}
