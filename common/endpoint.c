@@ -398,7 +398,7 @@ void endpoint_on_received(struct endpoint *ep, unsigned int index, size_t len)
 		return;
 	}
 	ep->credits += credits;
-	if (records)
+	if (records && ep->state == ENDPOINT_CONNECTED)
 		ep->events->message(ep->owner, buf + WIRE_MESSAGE_HEADER, records);
 	if (ep->failed)
 		return;
