@@ -17,8 +17,8 @@
 #include "util.h"
 #include "wire_cursor.h"
 
-#define FILE_FLAGS                                                                                              \
-	(WIRE_FILE_PRESERVE | WIRE_FILE_SYNC | WIRE_FILE_NO_SYNC | WIRE_FILE_UNSIZED | WIRE_FILE_INTO_DIR |      \
+#define FILE_FLAGS                                                                                          \
+	(WIRE_FILE_PRESERVE | WIRE_FILE_SYNC | WIRE_FILE_NO_SYNC | WIRE_FILE_UNSIZED | WIRE_FILE_INTO_DIR | \
 	 WIRE_FILE_NO_CLOBBER)
 #define FILE_FIXED_SIZE 38
 #define NSEC_PER_SEC 1000000000U

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The two cursors all byte-order code goes through, for wire.c and wire_blob.c only: a reader that turns bad instead of
+ * The two cursors all byte-order code goes through (wire.c, wire_blob.c, digest.c): a reader that turns bad instead of
  * passing its end, and a writer that goes on counting behind its end, so that a size can be had by writing to nowhere.
  */
 #ifndef RDCP_WIRE_CURSOR_H
