@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct epoll_event;
+
 struct loop_source {
 	int fd;                                                 /* borrowed */
 	uint32_t events;                                        /* EPOLLIN, EPOLLOUT; 0 = off */
@@ -37,18 +39,21 @@ struct loop {
 	uint64_t now_ns; /* read once a round */
 	struct loop_timer *timers;
 	struct loop_task *tasks, **tasks_tail;
+	struct epoll_event *batch; /* what the last wait reported; loop_remove() strikes its source out */
+	int batch_len;
 };
 
 /* Fails with -EMFILE or -ENOMEM as epoll_create1(2). */
 int loop_init(struct loop *l);
-void loop_done(struct loop *l);
+void loop_done(struct loop *l); /* after a loop_init(), also one that failed */
 
 /* `s` is borrowed until loop_remove(); fd and ready are set by the caller. Fails as epoll_ctl(2). */
 int loop_add(struct loop *l, struct loop_source *s);
 int loop_modify(struct loop *l, struct loop_source *s, uint32_t events);
 void loop_remove(struct loop *l, struct loop_source *s);
 
-/* One-shot. Setting a set timer moves it; cancelling one that is not set is fine. */
+/* One-shot, and at most once a round: a time that has passed means the next round. Setting a set timer moves it; cancelling
+ * one that is not set is fine. */
 void loop_timer_set(struct loop *l, struct loop_timer *t, uint64_t at_ns);
 void loop_timer_cancel(struct loop *l, struct loop_timer *t);
 
@@ -63,7 +68,7 @@ static inline uint64_t loop_now(const struct loop *l)
 	return l->now_ns;
 }
 
-/* Runs rounds until loop_stop(); returns 0, or a negative errno of epoll_wait(2). */
+/* Runs whole rounds until loop_stop(); returns 0, or a negative errno of epoll_wait(2). */
 int loop_run(struct loop *l);
 void loop_stop(struct loop *l);
 

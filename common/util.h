@@ -36,8 +36,9 @@ static inline unsigned int log2_floor(uint64_t n)
 uint64_t now_ns(void);
 
 /*
- * Writes `name` to `out` so that a terminal or the journal can show it: control bytes, C1 and bytes that are
- * not valid UTF-8 become \ooo, a backslash doubles. Always terminates; a result that does not fit ends in "...".
+ * Writes `name` to `out` so that a terminal or the journal can show it: control bytes, C1, what breaks a line or turns
+ * its direction, and bytes that are not valid UTF-8 become \ooo, a backslash doubles. Always terminates; a result that
+ * does not fit ends in "...", behind a whole character. `out` must not overlap `name`.
  * Returns `out`.
  */
 char *escape_name(const char *name, char *out, size_t size);

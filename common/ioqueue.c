@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The workers of a session, and the way there and back. Made and fed by the session's loop thread; jobs belong to
+ * the caller throughout, the queue only links them. Nothing fails once the workers run.
+ *
+ * There: submitted jobs wait in `fresh` until the end of the round, then go to `queued` with one lock. Every job that
+ * goes there wakes one idle worker while there are any. So either as many workers are on their way as jobs are
+ * queued, or none is idle; and since a worker looks at the queue before it goes idle, no job is ever left behind.
+ * A worker takes its fair share of what is queued at once.
+ *
+ * Back: a worker puts its whole share into `finished` with one lock, and writes the eventfd only when nothing was
+ * there: whoever put the first one has woken the loop, which takes all there is.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "error.h"
+#include "ioqueue.h"
+#include "loop.h"
+#include "util.h"
+
+#define THREADS_MAX 64
+
+struct job_list {
+	struct io_job *head, **tail;
+	unsigned int count;
+};
+
+struct ioqueue {
+	/* the loop's thread only */
+	struct loop *loop;
+	struct loop_source source; /* the eventfd */
+	struct loop_task hand_over;
+	struct job_list fresh;
+	unsigned int threads; /* constant once the first worker runs */
+	unsigned int started;
+	pthread_t workers[THREADS_MAX];
+
+	pthread_mutex_t lock; /* over all below */
+	pthread_cond_t wake;
+	struct job_list queued;
+	struct job_list finished;
+	unsigned int idle;  /* workers that wait and were not told to come */
+	unsigned int woken; /* workers told to come that have not yet noticed */
+	bool stop;
+};
+
+static void list_init(struct job_list *l)
+{
+	l->head = NULL;
+	l->tail = &l->head;
+	l->count = 0;
+}
+
+static void list_append(struct job_list *l, struct io_job *job)
+{
+	job->next = NULL;
+	*l->tail = job;
+	l->tail = &job->next;
+	l->count++;
+}
+
+/* Moves the first `count` jobs of `from` behind those of `to`. Assumes 0 < count <= from->count. */
+static void list_move(struct job_list *to, struct job_list *from, unsigned int count)
+{
+	struct io_job **end = &from->head;
+	unsigned int i;
+
+	if (count == from->count) {
+		end = from->tail;
+	} else {
+		for (i = 0; i < count; i++)
+			end = &(*end)->next;
+	}
+	*to->tail = from->head;
+	from->head = *end;
+	*end = NULL;
+	to->tail = end;
+	to->count += count;
+	from->count -= count;
+	if (!from->count)
+		list_init(from);
+}
+
+/* ---- the workers -------------------------------------------------------------------------------------------- */
+
+/* The lock is held. */
+static void wait_for_work(struct ioqueue *q)
+{
+	while (!q->queued.count && !q->stop) {
+		q->idle++;
+		while (!q->woken && !q->stop)
+			pthread_cond_wait(&q->wake, &q->lock);
+		if (q->woken)
+			q->woken--; /* who woke us has taken us off `idle` */
+		else
+			q->idle--;
+	}
+}
+
+/* Called and left with the lock held. */
+static void run_share(struct ioqueue *q)
+{
+	struct job_list share;
+	struct io_job *job;
+	bool first;
+
+	list_init(&share);
+	list_move(&share, &q->queued, (q->queued.count + q->threads - 1) / q->threads);
+	pthread_mutex_unlock(&q->lock);
+	for (job = share.head; job; job = job->next)
+		job->run(job);
+	pthread_mutex_lock(&q->lock);
+	first = !q->finished.count;
+	list_move(&q->finished, &share, share.count);
+	if (!first)
+		return;
+	pthread_mutex_unlock(&q->lock); /* or the loop would wake up only to wait for it */
+	eventfd_write(q->source.fd, 1);
+	pthread_mutex_lock(&q->lock);
+}
+
+static void *worker_main(void *arg)
+{
+	struct ioqueue *q = arg;
+
+	pthread_setname_np(pthread_self(), "io");
+	pthread_mutex_lock(&q->lock);
+	for (;;) {
+		wait_for_work(q);
+		if (!q->queued.count)
+			break;
+		run_share(q);
+	}
+	pthread_mutex_unlock(&q->lock);
+	return NULL;
+}
+
+/* ---- the loop's side ---------------------------------------------------------------------------------------- */
+
+static void on_finished(struct loop_source *s, uint32_t revents)
+{
+	struct ioqueue *q = container_of(s, struct ioqueue, source);
+	struct job_list finished;
+	struct io_job *job, *next;
+	eventfd_t value;
+
+	eventfd_read(q->source.fd, &value); /* before the list: what comes in later writes again */
+	list_init(&finished);
+	pthread_mutex_lock(&q->lock);
+	if (q->finished.count)
+		list_move(&finished, &q->finished, q->finished.count);
+	pthread_mutex_unlock(&q->lock);
+	for (job = finished.head; job; job = next) {
+		next = job->next;
+		job->done(job); /* may free the job, and the last one the queue */
+	}
+}
+
+static void on_hand_over(struct loop_task *t)
+{
+	struct ioqueue *q = container_of(t, struct ioqueue, hand_over);
+	unsigned int calls;
+
+	pthread_mutex_lock(&q->lock);
+	calls = q->fresh.count < q->idle ? q->fresh.count : q->idle;
+	q->idle -= calls;
+	q->woken += calls;
+	list_move(&q->queued, &q->fresh, q->fresh.count);
+	pthread_mutex_unlock(&q->lock);
+	while (calls--)
+		pthread_cond_signal(&q->wake);
+}
+
+void ioqueue_submit(struct ioqueue *q, struct io_job *job)
+{
+	list_append(&q->fresh, job);
+	loop_defer(q->loop, &q->hand_over);
+}
+
+/* Signals are for the thread that planned for them: a worker starts with all of them blocked. */
+static int start_workers(struct ioqueue *q)
+{
+	sigset_t all, saved;
+	int r = 0;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &saved);
+	while (q->started < q->threads && !r) {
+		r = pthread_create(&q->workers[q->started], NULL, worker_main, q);
+		if (!r)
+			q->started++;
+	}
+	pthread_sigmask(SIG_SETMASK, &saved, NULL);
+	return r ? fail(-r, "thread %u of %u", q->started + 1, q->threads) : 0;
+}
+
+int ioqueue_new(struct loop *loop, unsigned int threads, struct ioqueue **ret_queue)
+{
+	struct ioqueue *q;
+	int r;
+
+	if (threads < 1 || threads > THREADS_MAX)
+		return -EINVAL;
+	q = calloc(1, sizeof(*q));
+	if (!q)
+		return -ENOMEM;
+	q->loop = loop;
+	q->threads = threads;
+	q->hand_over.run = on_hand_over;
+	list_init(&q->fresh);
+	list_init(&q->queued);
+	list_init(&q->finished);
+	pthread_mutex_init(&q->lock, NULL);
+	pthread_cond_init(&q->wake, NULL);
+	q->source.events = EPOLLIN;
+	q->source.ready = on_finished;
+	q->source.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	r = q->source.fd < 0 ? fail(-errno, "eventfd") : loop_add(loop, &q->source);
+	if (r >= 0)
+		r = start_workers(q);
+	if (r < 0) {
+		ioqueue_free(q);
+		return r;
+	}
+	*ret_queue = q;
+	return 0;
+}
+
+void ioqueue_free(struct ioqueue *q)
+{
+	unsigned int i;
+
+	if (!q)
+		return;
+	pthread_mutex_lock(&q->lock);
+	q->stop = true;
+	pthread_mutex_unlock(&q->lock);
+	pthread_cond_broadcast(&q->wake);
+	for (i = 0; i < q->started; i++)
+		pthread_join(q->workers[i], NULL);
+	loop_undefer(q->loop, &q->hand_over);
+	if (q->source.fd >= 0) {
+		loop_remove(q->loop, &q->source);
+		close(q->source.fd);
+	}
+	pthread_cond_destroy(&q->wake);
+	pthread_mutex_destroy(&q->lock);
+	free(q);
+}

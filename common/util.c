@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The clock, and text for people. Pure functions, called from everywhere; nothing is owned and nothing fails.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "util.h"
+
+uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * SEC + (uint64_t)ts.tv_nsec;
+}
+
+/*
+ * Length in bytes of the UTF-8 character at `s` and its code point, or 0 when it is none: stray or missing
+ * continuation bytes, overlong forms, surrogates, beyond U+10FFFF (Unicode 15, table 3-7). The terminating NUL ends
+ * any sequence.
+ */
+static size_t utf8_decode(const unsigned char *s, uint32_t *ret_code)
+{
+	static const uint32_t lowest[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	uint32_t code;
+	size_t len, i;
+
+	if (s[0] < 0x80) {
+		*ret_code = s[0];
+		return 1;
+	}
+	if ((s[0] & 0xe0) == 0xc0)
+		len = 2;
+	else if ((s[0] & 0xf0) == 0xe0)
+		len = 3;
+	else if ((s[0] & 0xf8) == 0xf0)
+		len = 4;
+	else
+		return 0;
+	code = s[0] & (0x7fu >> len);
+	for (i = 1; i < len; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | (s[i] & 0x3f);
+	}
+	if (code < lowest[len] || (code >= 0xd800 && code <= 0xdfff) || code > 0x10ffff)
+		return 0;
+	*ret_code = code;
+	return len;
+}
+
+/* Does something else than appear: C0, DEL, C1, line separators, and what turns the direction of text. */
+static bool is_control(uint32_t code)
+{
+	return code < 0x20 || (code >= 0x7f && code <= 0x9f) || (code >= 0x2028 && code <= 0x202e) ||
+	       (code >= 0x2066 && code <= 0x2069);
+}
+
+/* The next character of `s` as it may be shown. Returns the bytes taken from `s`; *ret_len: those put in `out`. */
+static size_t escape_one(const unsigned char *s, char out[static 17], size_t *ret_len)
+{
+	uint32_t code = 0;
+	size_t i, n = utf8_decode(s, &code);
+
+	if (n == 1 && code == '\\') {
+		memcpy(out, "\\\\", 2);
+		*ret_len = 2;
+		return 1;
+	}
+	if (n && !is_control(code)) {
+		memcpy(out, s, n);
+		*ret_len = n;
+		return n;
+	}
+	if (!n)
+		n = 1;
+	for (i = 0; i < n; i++)
+		snprintf(out + 4 * i, 5, "\\%03o", s[i]);
+	*ret_len = 4 * n;
+	return n;
+}
+
+char *escape_name(const char *name, char *out, size_t size)
+{
+	const unsigned char *s = (const unsigned char *)name;
+	size_t used = 0, cut = 0; /* cut: the last place between characters where "..." still fits behind */
+	char one[17];
+
+	if (!size)
+		return out;
+	while (*s) {
+		size_t len;
+
+		s += escape_one(s, one, &len);
+		if (used + len >= size) {
+			size_t dots = min_size(3, size - 1);
+
+			memcpy(out + cut, "...", dots);
+			used = cut + dots;
+			break;
+		}
+		memcpy(out + used, one, len);
+		used += len;
+		if (used + 3 < size)
+			cut = used;
+	}
+	out[used] = '\0';
+	return out;
+}
+
+char *format_size(uint64_t bytes, char out[static 16])
+{
+	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	double value = (double)bytes / 1024;
+	size_t i;
+
+	if (bytes < 1024) {
+		snprintf(out, 16, "%u B", (unsigned int)bytes);
+		return out;
+	}
+	/* 1023.95 would be printed as 1024.0 */
+	for (i = 0; value >= 1023.95 && i + 1 < ARRAY_SIZE(units); i++)
+		value /= 1024;
+	snprintf(out, 16, "%.1f %s", value, units[i]);
+	return out;
+}
