@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The progress line. Called by client.c on the loop thread, a few times a second; borrows the descriptor and the name.
+ * What a line says (progress_sample, progress_format) is pure and knows no terminal; drawing is the last third of the file.
+ * A line that cannot be written is dropped: showing progress must never hold up or fail a copy.
+ */
+#include "progress.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "common/util.h"
+
+#define RATE_MEMORY_NS (3 * SEC) /* the rate follows a change within about that time */
+#define RATE_SAMPLE_NS (100 * MSEC)
+#define STALL_NS (5 * SEC)
+#define LINE_INTERVAL_NS SEC /* when it is not a terminal */
+#define DEFAULT_COLUMNS 80
+#define MAX_COLUMNS 400
+#define LINE_MAX_BYTES (4 * MAX_COLUMNS + 3) /* UTF-8, and what begins and ends a line */
+
+/* Columns of the parts, the space before each included; a name narrower than NAME_MIN is worth less than a part. */
+#define PERCENT_COLUMNS 4
+#define BYTES_COLUMNS 11
+#define RATE_COLUMNS 13
+#define TIME_COLUMNS 13
+#define NAME_MIN 12
+
+/* ---- what to say ---- */
+
+void progress_sample(struct progress_state *s, uint64_t done, uint64_t now)
+{
+	uint64_t dt = now - s->sampled_ns;
+
+	s->elapsed_ns = now - s->started_ns;
+	if (done != s->done)
+		s->moved_ns = now;
+	s->done = done;
+	s->stalled = now - s->moved_ns >= STALL_NS;
+	if (dt < RATE_SAMPLE_NS)
+		return;
+
+	/* The longer ago the last sample, the more this one counts; the first counts alone. */
+	if (done >= s->sampled_done) {
+		double rate = (double)(done - s->sampled_done) * (double)SEC / (double)dt;
+		double weight = s->sampled_ns == s->started_ns ? 1.0 : (double)dt / (double)(dt + RATE_MEMORY_NS);
+
+		s->rate = (uint64_t)((double)s->rate + weight * (rate - (double)s->rate));
+	}
+	s->sampled_ns = now;
+	s->sampled_done = done;
+}
+
+static void format_percent(const struct progress_state *s, char out[static 16])
+{
+	double percent = s->done >= s->total ? 100 : (double)s->done * 100 / (double)s->total;
+
+	if (s->sized)
+		/* 100% is said of what is complete, not of what rounds to it. */
+		snprintf(out, 16, "%3u%%", s->done < s->total && percent > 99 ? 99 : (unsigned int)percent);
+	else
+		snprintf(out, 16, "%4s", "-");
+}
+
+static void format_time(const struct progress_state *s, char out[static 32])
+{
+	const char *suffix = s->finished ? "    " : " ETA";
+	uint64_t t = s->elapsed_ns / SEC;
+
+	if (s->stalled && !s->finished) {
+		snprintf(out, 32, "%12s", "- stalled -");
+		return;
+	}
+	if (!s->finished) {
+		uint64_t left = s->total > s->done ? s->total - s->done : 0;
+
+		if (!s->sized || s->rate == 0 || left / s->rate >= 1000 * 86400ULL) {
+			snprintf(out, 32, "%8s%s", "--:--", suffix);
+			return;
+		}
+		t = left / s->rate + (left % s->rate != 0);
+	}
+	if (t >= 100 * 3600)
+		snprintf(out, 32, "%4ud%02uh%s", (unsigned int)(t / 86400), (unsigned int)(t / 3600 % 24), suffix);
+	else if (t >= 3600)
+		snprintf(out, 32, "%2u:%02u:%02u%s", (unsigned int)(t / 3600), (unsigned int)(t / 60 % 60),
+			 (unsigned int)(t % 60), suffix);
+	else
+		snprintf(out, 32, "%5u:%02u%s", (unsigned int)(t / 60), (unsigned int)(t % 60), suffix);
+}
+
+/* Marks that turn the direction of what follows: they take no column and make one name look like another. */
+static bool turns_text(wchar_t wc)
+{
+	return wc == 0x200e || wc == 0x200f || (wc >= 0x202a && wc <= 0x202e) || (wc >= 0x2066 && wc <= 0x2069);
+}
+
+/*
+ * The next character of `s` as it may be shown: itself, or its bytes in octal. Returns the bytes of `s` it stands for.
+ * `out` gets the text, `ret_columns` the room it takes.
+ */
+static size_t next_character(const char *s, char out[static 32], unsigned int *ret_columns)
+{
+	mbstate_t state = { 0 };
+	wchar_t wc;
+	size_t len = mbrtowc(&wc, s, MB_LEN_MAX, &state);
+	int columns = len == 0 || len > 6 ? -1 : wcwidth(wc);
+
+	if (columns >= 0 && !turns_text(wc)) {
+		memcpy(out, s, len);
+		out[len] = '\0';
+		*ret_columns = (unsigned int)columns;
+		return len;
+	}
+	if (len == 0 || len > 6)
+		len = 1;
+	for (size_t i = 0; i < len; i++)
+		snprintf(out + 4 * i, 5, "\\%03o", (unsigned char)s[i]);
+	*ret_columns = 4 * (unsigned int)len;
+	return len;
+}
+
+/*
+ * `name` in exactly `columns` columns, padded or cut ("..." at the end when there is room for it). Returns the bytes written, less
+ * than `size`; a name that has not enough bytes of room is cut as well.
+ */
+static size_t put_name(char *buf, size_t size, unsigned int columns, const char *name)
+{
+	char shown[2048], c[32];
+	size_t used = 0, cut = 0;
+	unsigned int at = 0, cut_at = 0, w;
+	unsigned int dots = columns >= 6 ? 3 : 0;
+	const char *s = escape_name(name, shown, sizeof(shown));
+
+	while (*s) {
+		size_t taken = next_character(s, c, &w), len = strlen(c);
+
+		if (at + w > columns || used + len + columns + 1 > size)
+			break;
+		memcpy(buf + used, c, len);
+		used += len;
+		at += w;
+		s += taken;
+		if (at + dots <= columns) {
+			cut = used;
+			cut_at = at;
+		}
+	}
+	if (*s) {
+		used = cut;
+		at = cut_at;
+		for (; dots && used + 1 < size; dots--, at++)
+			buf[used++] = '.';
+	}
+	for (; at < columns && used + 1 < size; at++)
+		buf[used++] = ' ';
+	buf[used] = '\0';
+	return used;
+}
+
+size_t progress_format(char *buf, size_t size, unsigned int width, const struct progress_state *s)
+{
+	char percent[16], bytes[16], rate[16], when[32];
+	uint64_t elapsed_ms = s->elapsed_ns / MSEC;
+	uint64_t per_second = s->rate;
+	unsigned int right = PERCENT_COLUMNS, name, parts = 0;
+	static const unsigned int columns[] = { BYTES_COLUMNS, RATE_COLUMNS, TIME_COLUMNS };
+	size_t used;
+
+	if (size == 0)
+		return 0;
+	buf[0] = '\0';
+	if (width > MAX_COLUMNS)
+		width = MAX_COLUMNS;
+	if (width < PERCENT_COLUMNS)
+		return 0;
+	while (parts < ARRAY_SIZE(columns) && right + columns[parts] + NAME_MIN + 1 <= width)
+		right += columns[parts++];
+	name = width > right + 1 ? width - right - 1 : 0;
+
+	if (s->finished)
+		per_second = (uint64_t)((double)s->done * 1000 / (double)(elapsed_ms ? elapsed_ms : 1));
+	format_percent(s, percent);
+	format_time(s, when);
+	format_size(s->done, bytes);
+	format_size(per_second, rate);
+
+	used = put_name(buf, size, name, s->name ? s->name : "");
+	snprintf(buf + used, size - used, "%s%s", name ? " " : "", percent);
+	if (parts > 0)
+		snprintf(buf + strlen(buf), size - strlen(buf), " %10s", bytes);
+	if (parts > 1)
+		snprintf(buf + strlen(buf), size - strlen(buf), " %10s/s", rate);
+	if (parts > 2)
+		snprintf(buf + strlen(buf), size - strlen(buf), " %12s", when);
+	return strlen(buf);
+}
+
+/* ---- where to say it ---- */
+
+static unsigned int window_columns(int fd)
+{
+	const char *variable = getenv("COLUMNS");
+	struct winsize ws;
+	char *end;
+	unsigned long n;
+
+	if (ioctl(fd, TIOCGWINSZ, &ws) == 0 && ws.ws_col > 0)
+		return min_size(ws.ws_col, MAX_COLUMNS);
+	if (!variable || !*variable)
+		return DEFAULT_COLUMNS;
+	n = strtoul(variable, &end, 10);
+	if (*end || n == 0)
+		return DEFAULT_COLUMNS;
+	return min_size(n, MAX_COLUMNS);
+}
+
+/* A job in the background keeps quiet, as scp(1) does. */
+static bool in_foreground(int fd)
+{
+	return getpgrp() == tcgetpgrp(fd);
+}
+
+static void put(struct progress *p, const char *text, size_t len)
+{
+	struct pollfd pfd = { .fd = p->fd, .events = POLLOUT };
+	ssize_t n;
+
+	if (poll(&pfd, 1, 0) != 1 || !(pfd.revents & POLLOUT))
+		return;
+	n = write(p->fd, text, len);
+	if (n < 0 && errno != EAGAIN && errno != EINTR)
+		p->fd = -1;
+}
+
+static void draw(struct progress *p, bool last, uint64_t now)
+{
+	char line[LINE_MAX_BYTES];
+	unsigned int width;
+	size_t len = 0;
+
+	p->shown_ns = now;
+	if (p->terminal && !in_foreground(p->fd))
+		return;
+	width = window_columns(p->fd);
+	if (p->terminal) {
+		/* The last column stays free: writing there wraps on some terminals. */
+		width--;
+		line[len++] = '\r';
+	}
+	len += progress_format(line + len, sizeof(line) - len - 1, width, &p->state);
+	if (last || !p->terminal)
+		line[len++] = '\n';
+	put(p, line, len);
+	p->on_screen = p->terminal && !last;
+	p->columns = width;
+}
+
+void progress_init(struct progress *p, int fd, enum progress_mode mode, uint64_t now)
+{
+	bool terminal = mode != PROGRESS_NEVER && isatty(fd);
+
+	*p = (struct progress){
+		.fd = terminal || mode == PROGRESS_ALWAYS ? fd : -1,
+		.terminal = terminal,
+		.shown_ns = now,
+		.state = { .started_ns = now, .sampled_ns = now, .moved_ns = now },
+	};
+}
+
+void progress_name(struct progress *p, const char *name)
+{
+	p->state.name = name;
+}
+
+void progress_update(struct progress *p, uint64_t done, uint64_t total, bool sized, uint64_t now)
+{
+	progress_sample(&p->state, done, now);
+	p->state.total = total;
+	p->state.sized = sized;
+	if (p->fd >= 0 && now - p->shown_ns >= (p->terminal ? PROGRESS_INTERVAL_NS : LINE_INTERVAL_NS))
+		draw(p, false, now);
+}
+
+void progress_clear(struct progress *p)
+{
+	char blank[MAX_COLUMNS + 2];
+	size_t columns = min_size(p->columns, window_columns(p->fd) - 1);
+
+	if (p->fd < 0 || !p->on_screen)
+		return;
+	blank[0] = '\r';
+	memset(blank + 1, ' ', columns);
+	blank[columns + 1] = '\r';
+	put(p, blank, columns + 2);
+	p->on_screen = false;
+	p->shown_ns = 0; /* the next update draws at once */
+}
+
+void progress_finish(struct progress *p, bool success, uint64_t now)
+{
+	if (p->fd < 0)
+		return;
+	if (success) {
+		progress_sample(&p->state, p->state.done, now);
+		p->state.finished = true;
+		p->state.stalled = false;
+		draw(p, true, now);
+	} else {
+		progress_clear(p);
+	}
+	p->fd = -1;
+}
