@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * What rdcpd was told: rdcpd.conf(5), read and checked as a whole before anything is started.
+ *
+ * FILE is read first, then FILE.d/NAME.conf in byte order of their names. A later file replaces single keys of an earlier
+ * one, and may add sections. Inside one file nothing may be said twice. Nothing is guessed: whatever is not understood
+ * is an error, and a daemon that was not told whom to trust does not start.
+ *
+ * A loaded configuration never changes. It is counted: every access and every grant (access.h) holds a reference, so a new one may
+ * take its place while sessions still run under the old one. The count is atomic, references may be dropped on any thread.
+ */
+#ifndef RDCPD_CONFIG_H
+#define RDCPD_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "common/key.h"
+
+#define CONFIG_FILE "/etc/rdcp/rdcpd.conf"
+
+enum config_auth {
+	CONFIG_AUTH_MISSING, /* never in a loaded configuration: there is no default */
+	CONFIG_AUTH_KEY,
+	CONFIG_AUTH_NONE
+};
+
+struct config_address {
+	struct sockaddr_storage addr; /* port included; IPv6 is to be bound with IPV6_V6ONLY (RDMA_OPTION_ID_AFONLY) */
+	socklen_t len;
+	bool wildcard; /* from '*' or the default: may fail with -EAFNOSUPPORT or -EADDRNOTAVAIL where a family is disabled,
+			  as long as one address works */
+};
+
+struct config_export {
+	char *name;
+	char *path; /* absolute and plain: no '//', '.', '..' or trailing slash but in "/" itself */
+	bool writable;
+};
+
+struct config_client {
+	char *name;
+	char *key_file;
+	struct key key;
+	const struct config_export **exports; /* in the order of the client's list; never empty */
+	size_t export_count;
+};
+
+struct config {
+	struct config_address *listen; /* never empty, nothing twice */
+	size_t listen_count;
+	enum config_auth auth;
+	const char *transport; /* "rdma" or "tcp", for endpoint_transport_find() */
+	unsigned int max_sessions;
+	uint64_t max_pinned;        /* bytes, all sessions together */
+	uint64_t handshake_timeout; /* ns, from the request to a session at work */
+	uint64_t idle_timeout;      /* ns without a sign of life from the peer */
+	unsigned int slot_log2;     /* the largest geometry a client is granted */
+	unsigned int slots_log2;
+	unsigned int io_threads; /* of each session */
+
+	struct config_export *exports; /* in order of appearance; never empty */
+	size_t export_count;
+	struct config_client *clients;
+	size_t client_count;
+	const struct config_export *
+		*everything; /* all exports: what a client without a list may use, and everybody with auth = none */
+
+	unsigned int references;
+};
+
+/* Told one finding at a time: `level` is LOG_ERR or LOG_WARNING (syslog.h), `text` "FILE:LINE: sentence", valid during the call. */
+typedef void (*config_say)(void *owner, int level, const char *text);
+
+/*
+ * Reads `path` and its drop-ins, loads every key file and looks whether every export is a directory.
+ * Everything wrong is said, not only the first. A configuration with warnings only is a good one.
+ * -EINVAL: something is wrong with what was read. -ENOMEM. Else what open(2), read(2) or opendir(3) said of a file; said as well.
+ */
+int config_load(const char *path, config_say say, void *owner, struct config **ret_config);
+
+struct config *config_ref(struct config *c);   /* returns c */
+struct config *config_unref(struct config *c); /* wipes and frees with the last one; NULL is fine; returns NULL */
+
+#endif
