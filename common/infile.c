@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Reading a source file. Called by the sender's jobs on I/O workers; the sender owns the struct and closes it.
+ *
+ * What is not a regular file is refused before it is opened for reading: opening a FIFO waits for a writer, opening a
+ * device can rewind a tape. What was opened is looked at again, since the name may lead elsewhere by then.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "beneath.h"
+#include "cleanup.h"
+#include "error.h"
+#include "infile.h"
+#include "sys.h"
+#include "util.h"
+
+#define READAHEAD_WINDOW (128 * KIB) /* the kernel's default: smaller files get no faster by a hint */
+
+void infile_init(struct infile *f)
+{
+	memset(f, 0, sizeof(*f));
+	f->fd = -1;
+}
+
+static int stat_regular(int fd, struct stat *st)
+{
+	if (sys_fstat(fd, st) < 0)
+		return -errno;
+	if (S_ISDIR(st->st_mode))
+		return -EISDIR;
+	return S_ISREG(st->st_mode) ? 0 : -ENOTSUP;
+}
+
+/* Says whether a file of size 0 has content all the same; unreadable content must not pass for an empty file. */
+static int probe_unsized(int fd, const struct stat *st)
+{
+	ssize_t n;
+	char c;
+
+	if (st->st_size)
+		return 0;
+	do {
+		n = sys_pread(fd, &c, 1, 0);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n > 0;
+}
+
+static int open_regular(int root, const char *path, struct stat *st)
+{
+	_cleanup_close_ int fd = beneath_open(root, path, O_PATH, 0);
+	int r;
+
+	if (fd < 0)
+		return fd;
+	r = stat_regular(fd, st);
+	if (r < 0)
+		return r;
+	close(steal_fd(fd));
+	fd = beneath_open(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+	if (fd < 0)
+		return fd;
+	r = stat_regular(fd, st);
+	if (r < 0)
+		return r;
+	return steal_fd(fd);
+}
+
+int infile_open(struct infile *f, int root, const char *path)
+{
+	char shown[512];
+	struct stat st;
+	_cleanup_close_ int fd = open_regular(root, path, &st);
+	int r = fd < 0 ? fd : probe_unsized(fd, &st);
+
+	if (r < 0)
+		return fail(r, "open '%s'", escape_name(path, shown, sizeof(shown)));
+	if ((uint64_t)st.st_size > READAHEAD_WINDOW)
+		posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL); /* only a hint */
+	f->fd = steal_fd(fd);
+	f->unsized = r;
+	f->stat = st;
+	return 0;
+}
+
+ssize_t infile_read(const struct infile *f, void *buf, size_t len, uint64_t offset)
+{
+	size_t got = 0;
+
+	while (got < len) {
+		ssize_t n = sys_pread(f->fd, (char *)buf + got, len - got, (off_t)(offset + got));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return fail(-errno, "read of %zu bytes at %llu", len, (unsigned long long)offset);
+		if (!n)
+			break;
+		got += (size_t)n;
+	}
+	return (ssize_t)got;
+}
+
+int infile_check(const struct infile *f)
+{
+	const struct stat *old = &f->stat;
+	struct stat st;
+
+	if (f->unsized)
+		return 0;
+	if (sys_fstat(f->fd, &st) < 0)
+		return fail(-errno, "stat of an open file");
+	if (st.st_size != old->st_size || st.st_mtim.tv_sec != old->st_mtim.tv_sec ||
+	    st.st_mtim.tv_nsec != old->st_mtim.tv_nsec)
+		return -ESTALE;
+	return 0;
+}
+
+void infile_close(struct infile *f)
+{
+	if (f->fd >= 0)
+		sys_close(f->fd); /* nothing was written: nothing can be lost */
+	f->fd = -1;
+}

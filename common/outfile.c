@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Writing a destination file: a temporary in the directory where it will be, renamed when it is whole.
+ *
+ * Called by the receiver's jobs on I/O workers; the receiver owns the struct and discards it. A path is looked up
+ * once, by outfile_create(), which keeps the directory: all later calls go through descriptors, or a name of one
+ * component in that directory, so it does not matter what becomes of the path. Whatever fails, the destination is
+ * untouched.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "beneath.h"
+#include "cleanup.h"
+#include "error.h"
+#include "log.h"
+#include "outfile.h"
+#include "sys.h"
+#include "util.h"
+
+#define TEMP_SUFFIX ".rdcp-part"
+#define TEMP_RANDOM 8 /* characters of five bits */
+#define TEMP_ROOM (NAME_MAX - 1 - 1 - TEMP_RANDOM - (sizeof(TEMP_SUFFIX) - 1)) /* what is left for the name */
+#define TEMP_ROOM_SHORT 16 /* on file systems whose names are shorter than NAME_MAX, such as ecryptfs */
+#define TEMP_TRIES 16
+#define PERMISSIONS 0777 /* what a peer can ask for: never setuid, setgid or sticky */
+
+void outfile_init(struct outfile *f)
+{
+	memset(f, 0, sizeof(*f));
+	f->dir_fd = -1;
+	f->fd = -1;
+}
+
+/* ---- create ------------------------------------------------------------------------------------------------- */
+
+/* umask(2) can only be read by changing it, for all threads: /proc tells without. */
+static mode_t umask_value;
+
+static void read_umask(void)
+{
+	FILE *file = fopen("/proc/self/status", "re");
+	char line[128];
+	unsigned int value;
+
+	umask_value = 022;
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "Umask: %o", &value) == 1)
+			umask_value = value & PERMISSIONS;
+	if (file)
+		fclose(file);
+}
+
+static mode_t process_umask(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, read_umask);
+	return umask_value;
+}
+
+static int check_name(const char *name)
+{
+	if (!*name || strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, ".."))
+		return -EINVAL;
+	return strlen(name) > NAME_MAX ? -ENAMETOOLONG : 0;
+}
+
+/*
+ * Opens the directory it goes to and says under which name. A path that is not a directory is told from one that
+ * cannot be looked up by its parent, whose errors are then the precise ones. 1: `path` is that directory; 0: its
+ * parent.
+ */
+static int find_place(struct outfile *f, int root, const char *path, const char *name, unsigned int flags)
+{
+	int fd, r;
+
+	fd = beneath_open(root, path, O_PATH | O_DIRECTORY, 0);
+	if (fd >= 0) {
+		f->dir_fd = fd;
+		r = check_name(name);
+		if (r < 0)
+			return r;
+		memcpy(f->name, name, strlen(name) + 1);
+		return 1;
+	}
+	if (flags & OUTFILE_INTO_DIR || (fd != -ENOENT && fd != -ENOTDIR && fd != -ELOOP))
+		return fd;
+	r = beneath_open_parent(root, path, f->name);
+	if (r < 0)
+		return r == -EINVAL ? fd : r; /* nothing behind the last slash: what is before is not a directory */
+	f->dir_fd = r;
+	return 0;
+}
+
+/* Does the symlink `path`/`name` lead to a directory? From the root, since a link may lead out of its directory. */
+static int check_link(int root, const char *path, const char *name)
+{
+	_cleanup_close_ int fd = -1;
+	char *whole;
+
+	if (asprintf(&whole, "%s/%s", path, name) < 0)
+		return -ENOMEM;
+	fd = beneath_open(root, whole, O_PATH | O_DIRECTORY, 0);
+	free(whole);
+	if (fd >= 0)
+		return -EISDIR;
+	return fd == -EXDEV ? fd : 0;
+}
+
+static int check_destination(struct outfile *f, unsigned int flags, struct stat *st)
+{
+	if (sys_fstatat(f->dir_fd, f->name, st, AT_SYMLINK_NOFOLLOW) < 0) {
+		st->st_mode = 0;
+		return errno == ENOENT ? 0 : -errno;
+	}
+	if (S_ISDIR(st->st_mode))
+		return -EISDIR;
+	if (flags & OUTFILE_NO_CLOBBER)
+		return -EEXIST;
+	if (!S_ISREG(st->st_mode) && !S_ISLNK(st->st_mode))
+		return -ENOTSUP;
+	if (S_ISREG(st->st_mode)) {
+		f->replaces = true;
+		f->replaced_mode = st->st_mode & PERMISSIONS;
+	}
+	return 0;
+}
+
+/* Up to `room` bytes of the name, not ending inside a UTF-8 character: some file systems refuse what is not UTF-8. */
+static size_t cut_name(const char *name, size_t room)
+{
+	size_t len = strlen(name);
+
+	if (len <= room)
+		return len;
+	for (len = room; len && ((unsigned char)name[len] & 0xc0) == 0x80; len--)
+		;
+	return len;
+}
+
+static int name_temp(struct outfile *f, size_t room)
+{
+	static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz234567";
+	char random[TEMP_RANDOM + 1];
+	int i;
+
+	if (getrandom(random, TEMP_RANDOM, 0) != TEMP_RANDOM)
+		return -EIO;
+	for (i = 0; i < TEMP_RANDOM; i++)
+		random[i] = alphabet[random[i] & 31];
+	random[TEMP_RANDOM] = '\0';
+	snprintf(f->temp, sizeof(f->temp), ".%.*s.%s" TEMP_SUFFIX, (int)cut_name(f->name, room), f->name, random);
+	return 0;
+}
+
+static int open_temp(struct outfile *f)
+{
+	size_t room = TEMP_ROOM;
+	int tries, r = -EEXIST;
+
+	for (tries = 0; tries < TEMP_TRIES; tries++) {
+		r = name_temp(f, room);
+		if (r < 0)
+			break;
+		f->fd = sys_openat(f->dir_fd, f->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (f->fd >= 0)
+			return 0;
+		r = -errno;
+		if (r == -ENAMETOOLONG && room != TEMP_ROOM_SHORT)
+			room = TEMP_ROOM_SHORT;
+		else if (r != -EEXIST && r != -EINTR)
+			break;
+	}
+	f->temp[0] = '\0';
+	return r;
+}
+
+int outfile_create(struct outfile *f, int root, const char *path, const char *name, unsigned int flags)
+{
+	char shown[512];
+	struct stat st;
+	int r, in_dir;
+
+	r = in_dir = find_place(f, root, path, name, flags);
+	if (r >= 0)
+		r = check_destination(f, flags, &st);
+	if (r >= 0 && in_dir && S_ISLNK(st.st_mode))
+		r = check_link(root, path, name);
+	if (r >= 0)
+		r = open_temp(f);
+	if (r >= 0)
+		return 0;
+	outfile_discard(f);
+	return fail(r, "create '%s'", escape_name(path, shown, sizeof(shown)));
+}
+
+/* ---- write and finish --------------------------------------------------------------------------------------- */
+
+int outfile_write(const struct outfile *f, const void *buf, size_t len, uint64_t offset)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		ssize_t n = sys_pwrite(f->fd, (const char *)buf + done, len - done, (off_t)(offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return fail(n < 0 ? -errno : -EIO, "write of %zu bytes at %llu", len,
+				    (unsigned long long)offset);
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+static int set_mtime(int fd, const struct timespec *mtime)
+{
+	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, *mtime };
+
+	if (mtime->tv_nsec < 0 || mtime->tv_nsec >= (long)SEC) /* UTIME_NOW and UTIME_OMIT are there, too */
+		return -EINVAL;
+	return sys_futimens(fd, times) < 0 ? -errno : 0;
+}
+
+/* A file system without permission bits (vfat) refuses to set them; only who asked to preserve them must know. */
+static int set_mode(const struct outfile *f, const struct outfile_attrs *attrs)
+{
+	mode_t mode = attrs->mode & PERMISSIONS;
+
+	if (!attrs->preserve)
+		mode = f->replaces ? f->replaced_mode : mode & ~process_umask();
+	if (sys_fchmod(f->fd, mode) >= 0)
+		return 0;
+	if (attrs->preserve || (errno != EPERM && errno != EOPNOTSUPP))
+		return -errno;
+	log_debug("cannot set the mode: %m, ignoring");
+	return 0;
+}
+
+int outfile_finish(struct outfile *f, uint64_t size, const struct outfile_attrs *attrs)
+{
+	int r;
+
+	if (size > INT64_MAX)
+		return fail(-EFBIG, "a file of %llu bytes", (unsigned long long)size);
+	do {
+		r = sys_ftruncate(f->fd, (off_t)size) < 0 ? -errno : 0;
+	} while (r == -EINTR);
+	if (r < 0)
+		return fail(r, "truncate to %llu bytes", (unsigned long long)size);
+	r = attrs->preserve ? set_mtime(f->fd, &attrs->mtime) : 0;
+	if (r < 0)
+		return fail(r, "set the modification time");
+	r = set_mode(f, attrs);
+	return r < 0 ? fail(r, "set the mode") : 0;
+}
+
+int outfile_sync(const struct outfile *f)
+{
+	int r;
+
+	do {
+		r = sys_fsync(f->fd) < 0 ? -errno : 0;
+	} while (r == -EINTR);
+	return r < 0 ? fail(r, "fsync") : 0;
+}
+
+/* ---- commit and discard ------------------------------------------------------------------------------------- */
+
+/* On a file system without RENAME_NOREPLACE (NFS) a hard link refuses to replace just as well. */
+static int rename_no_replace(const struct outfile *f)
+{
+	if (sys_renameat2(f->dir_fd, f->temp, f->name, RENAME_NOREPLACE) >= 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	if (sys_linkat(f->dir_fd, f->temp, f->name) < 0)
+		return -errno;
+	if (sys_unlinkat(f->dir_fd, f->temp) < 0)
+		log_warning("cannot remove a temporary name: %m, ignoring");
+	return 0;
+}
+
+int outfile_commit(struct outfile *f, unsigned int flags)
+{
+	char shown[512];
+	int r = 0;
+
+	if (sys_close(steal_fd(f->fd)) < 0)
+		return fail(-errno, "close"); /* NFS, quotas: a write that failed late */
+	if (flags & OUTFILE_NO_CLOBBER)
+		r = rename_no_replace(f);
+	else if (sys_renameat2(f->dir_fd, f->temp, f->name, 0) < 0)
+		r = -errno;
+	if (r < 0)
+		return fail(r, "rename to '%s'", escape_name(f->name, shown, sizeof(shown)));
+	f->temp[0] = '\0';
+	return 0;
+}
+
+/* An O_PATH descriptor cannot be synced; file systems that cannot sync a directory say EINVAL and need not. */
+int outfile_sync_dir(const struct outfile *f)
+{
+	_cleanup_close_ int fd = sys_openat(f->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	int r;
+
+	if (fd < 0)
+		return fail(-errno, "open a directory to sync it");
+	do {
+		r = sys_fsync(fd) < 0 ? -errno : 0;
+	} while (r == -EINTR);
+	return r < 0 && r != -EINVAL ? fail(r, "fsync of a directory") : 0;
+}
+
+void outfile_discard(struct outfile *f)
+{
+	char shown[512];
+
+	if (f->fd >= 0)
+		sys_close(f->fd); /* its content does not matter */
+	if (f->temp[0] && sys_unlinkat(f->dir_fd, f->temp) < 0 && errno != ENOENT)
+		log_warning("cannot remove '%s': %m, ignoring", escape_name(f->temp, shown, sizeof(shown)));
+	if (f->dir_fd >= 0)
+		close(f->dir_fd);
+	outfile_init(f);
+}

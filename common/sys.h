@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The system calls of files, as infile.c, outfile.c and beneath.c make them, so that a test can fail any of them.
+ *
+ * Built with -DRDCP_FAULTS each first asks sys_fault() (tests/fault.c): an errno, and the call fails with it and is
+ * not made; 0, and it is made. sys_cut() shortens reads and writes the same way. Built without, these are the bare
+ * calls. close(2) alone is made either way: the descriptor is gone whatever it returns.
+ */
+#ifndef RDCP_SYS_H
+#define RDCP_SYS_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifdef RDCP_FAULTS
+int sys_fault(const char *call);
+size_t sys_cut(size_t len);
+#else
+static inline int sys_fault(const char *call)
+{
+	return 0;
+}
+static inline size_t sys_cut(size_t len)
+{
+	return len;
+}
+#endif
+
+/* True with errno set when this call is to fail. */
+static inline bool sys_fails(const char *call)
+{
+	int error = sys_fault(call);
+
+	if (error)
+		errno = error;
+	return error;
+}
+
+static inline int sys_openat(int dir, const char *path, int flags, mode_t mode)
+{
+	return sys_fails("open") ? -1 : openat(dir, path, flags, mode);
+}
+
+/* The C libraries of the supported systems have no wrapper yet. */
+static inline int sys_openat2(int dir, const char *path, struct open_how *how)
+{
+	return sys_fails("open") ? -1 : (int)syscall(SYS_openat2, dir, path, how, sizeof(*how));
+}
+
+static inline int sys_fstat(int fd, struct stat *st)
+{
+	return sys_fails("stat") ? -1 : fstat(fd, st);
+}
+
+static inline int sys_fstatat(int dir, const char *path, struct stat *st, int flags)
+{
+	return sys_fails("stat") ? -1 : fstatat(dir, path, st, flags);
+}
+
+static inline ssize_t sys_pread(int fd, void *buf, size_t len, off_t offset)
+{
+	return sys_fails("read") ? -1 : pread(fd, buf, sys_cut(len), offset);
+}
+
+static inline ssize_t sys_pwrite(int fd, const void *buf, size_t len, off_t offset)
+{
+	return sys_fails("write") ? -1 : pwrite(fd, buf, sys_cut(len), offset);
+}
+
+static inline int sys_ftruncate(int fd, off_t size)
+{
+	return sys_fails("ftruncate") ? -1 : ftruncate(fd, size);
+}
+
+static inline int sys_futimens(int fd, const struct timespec times[2])
+{
+	return sys_fails("utimens") ? -1 : futimens(fd, times);
+}
+
+static inline int sys_fchmod(int fd, mode_t mode)
+{
+	return sys_fails("chmod") ? -1 : fchmod(fd, mode);
+}
+
+static inline int sys_fsync(int fd)
+{
+	return sys_fails("fsync") ? -1 : fsync(fd);
+}
+
+static inline int sys_close(int fd)
+{
+	int r = close(fd);
+
+	return sys_fails("close") ? -1 : r;
+}
+
+static inline int sys_renameat2(int dir, const char *from, const char *to, unsigned int flags)
+{
+	return sys_fails("rename") ? -1 : renameat2(dir, from, dir, to, flags);
+}
+
+static inline int sys_linkat(int dir, const char *from, const char *to)
+{
+	return sys_fails("link") ? -1 : linkat(dir, from, dir, to, 0);
+}
+
+static inline int sys_unlinkat(int dir, const char *path)
+{
+	return sys_fails("unlink") ? -1 : unlinkat(dir, path, 0);
+}
+
+#endif
