@@ -47,7 +47,7 @@ endif
 pkg = $(shell $(PKG_CONFIG) --cflags --libs $(1))
 lazy = $(eval $(1) := $$(call pkg,$(2)))$($(1))
 PKG_COMMON = $(call lazy,PKG_COMMON,libibverbs librdmacm uuid libxxhash libsodium)
-PKG_DAEMON = $(call lazy,PKG_DAEMON,libsystemd libeconf)
+PKG_DAEMON = $(call lazy,PKG_DAEMON,libsystemd)
 PKG_CHECK = $(call lazy,PKG_CHECK,check)
 cflags = $(filter-out -l% -L%,$(1))
 libs = $(filter -l% -L% -pthread,$(1))
@@ -80,7 +80,7 @@ ARCHIVES := $(B)/obj/rdcp.a $(B)/obj/rdcpd.a $(B)/obj/common.a
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all check unit lint bench demo fuzz deps install uninstall clean help FORCE
+.PHONY: all check unit format lint bench demo fuzz deps install uninstall clean help FORCE
 
 all: $(PROGRAMS) $(B)/unit ## build both programs and the unit tests
 
@@ -137,6 +137,9 @@ check: $(if $(filter 0,$(shell id -u)),deps) ## everything: unit tests, sanitize
 unit: $(B)/unit ## unit tests; T="wire key" picks suites, SAN= and FAULTS=1 pick a variant
 	$(Q)$< $(T)
 
+format: ## reformat all C files in place
+	clang-format -i $(wildcard */*.[ch] tests/*/*.[ch])
+
 lint: ## style, layers, sizes, shellcheck, man pages, clean builds with gcc and clang
 	@tests/lint
 
@@ -167,8 +170,8 @@ build/fuzz/%: tests/fuzz/%.c $(COMMON) $(wildcard common/*.h)
 		-o $@ $< $(COMMON) $(call libs,$(PKG_COMMON))
 
 # Debian's names. Nothing is touched when all are there; elsewhere than on Debian it only says what is needed.
-DEPS := gcc clang make pkg-config libibverbs-dev librdmacm-dev libsystemd-dev uuid-dev libxxhash-dev libsodium-dev \
-	libeconf-dev check clang-format universal-ctags shellcheck mandoc \
+DEPS := gcc libc6-dev clang libclang-rt-14-dev make pkg-config libibverbs-dev librdmacm-dev libsystemd-dev uuid-dev libxxhash-dev libsodium-dev check \
+	clang-format universal-ctags shellcheck mandoc \
 	rdma-core ibverbs-providers ibverbs-utils rdmacm-utils perftest iproute2 util-linux procps strace valgrind \
 	busybox-static cpio kmod qemu-system-x86 linux-source-6.1 flex bison bc libelf-dev libssl-dev xz-utils
 deps: ## install the Debian packages that the build and the tests need and that are missing
