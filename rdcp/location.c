@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Operands of the command line into hosts and paths. Called by options.c only. The grammar is scp's where scp has one, so that
- * fingers need not learn; where scp would guess (an IPv6 address without brackets, a user name, a host that looks like an
- * option) this refuses and says what to write. Nothing is looked up here: no file system, no name service.
+ * Operands of the command line into hosts and paths. Called by options.c only. The grammar is scp's where scp has one,
+ * so that fingers need not learn; where scp would guess (an IPv6 address without brackets, a user name, a host that looks
+ * like an option) this refuses and says what to write. Parsing looks nothing up: no file system, no name service. A
+ * location owns its strings; a failure leaves a sentence and nothing to release.
  */
 #include "location.h"
 
@@ -61,14 +62,14 @@ static bool is_ipv6(const char *s, size_t len)
 	if (len == 0 || len >= IF_NAMESIZE)
 		return false;
 	for (size_t i = 1; i <= len; i++)
-		if (!isgraph((unsigned char)zone[i]))
+		if (!isgraph((unsigned char)zone[i]) || strchr(":/%", zone[i]))
 			return false;
 	return true;
 }
 
 /*
- * How much of the operand's start is an IPv6 address that somebody forgot to put in brackets; 0: none. "a:b" is no address;
- * "fe80::1:/x" is one and a path, "::1" is one and no path.
+ * How much of the operand's start is an IPv6 address that somebody forgot to put in brackets; 0: none. "a:b" is no
+ * address; "fe80::1:/x" is one and a path, "::1" is one and no path.
  */
 static size_t bare_ipv6(const char *text)
 {
@@ -95,7 +96,8 @@ static int check_name(const struct parse *p, const char *host, size_t len)
 
 		/* Bytes of UTF-8 may be an international name; the resolver decides. */
 		if (!isalnum(c) && !strchr("-._", c) && c < 0x80)
-			return refuse(p, -EINVAL, "what stands before the ':' is not a host's name; "
+			return refuse(p, -EINVAL,
+				      "what stands before the ':' is not a host's name; "
 				      "a local file is written ./NAME");
 	}
 	return 0;
@@ -115,20 +117,26 @@ static int give(const struct parse *p, const char *host, size_t host_len, uint16
 	if (!copy || (host && !h))
 		return refuse(p, -ENOMEM, "out of memory");
 	*ret_loc = (struct location){
-		.text = p->text, .host = steal_ptr(h), .path = steal_ptr(copy), .port = port,
+		.text = p->text,
+		.host = steal_ptr(h),
+		.path = steal_ptr(copy),
+		.port = port,
 	};
 	return 0;
 }
 
 /* `s` begins with '['. Gives the address within and what follows the ']'. */
-static int take_brackets(const struct parse *p, const char *s, const char **ret_host, size_t *ret_len, const char **ret_rest)
+static int take_brackets(const struct parse *p, const char *s, const char **ret_host, size_t *ret_len,
+			 const char **ret_rest)
 {
 	const char *close = strchr(s, ']');
 
 	if (!close)
-		return refuse(p, -EINVAL, "the ']' is missing: write [IPv6-ADDRESS]:PATH; a local file is written ./NAME");
+		return refuse(p, -EINVAL,
+			      "the ']' is missing: write [IPv6-ADDRESS]:PATH; a local file is written ./NAME");
 	if (!is_ipv6(s + 1, (size_t)(close - s - 1)))
-		return refuse(p, -EINVAL, "there is no IPv6 address between '[' and ']'; a local file is written ./NAME");
+		return refuse(p, -EINVAL,
+			      "there is no IPv6 address between '[' and ']'; a local file is written ./NAME");
 	*ret_host = s + 1;
 	*ret_len = (size_t)(close - s - 1);
 	*ret_rest = close + 1;
@@ -173,7 +181,8 @@ static int decode_percent(const struct parse *p, char *s)
 		high = hex_digit(s[1]);
 		low = high < 0 ? -1 : hex_digit(s[2]);
 		if (low < 0)
-			return refuse(p, -EINVAL, "in a URL '%%' is followed by two hexadecimal digits; itself is written %%25");
+			return refuse(p, -EINVAL,
+				      "in a URL '%%' is followed by two hexadecimal digits; itself is written %%25");
 		if (high + low == 0)
 			return refuse(p, -EINVAL, "%%00 cannot be part of a path");
 		*out++ = (char)(high << 4 | low);
@@ -194,8 +203,8 @@ static void decode_zone(char *host)
 
 static int parse_url(const struct parse *p, struct location *ret_loc)
 {
-	const char *authority = p->text + strlen(SCHEME), *host = authority, *rest;
-	size_t len = strcspn(authority, "/"), host_len;
+	const char *authority = p->text + strlen(SCHEME), *host = authority, *rest = "";
+	size_t len = strcspn(authority, "/"), host_len = 0;
 	_cleanup_free_ char *path = strdup(authority + len);
 	uint16_t port = 0;
 	int r;
@@ -255,7 +264,8 @@ static bool begins_bracketed(const char *text)
 {
 	const char *close = *text == '[' ? strchr(text, ']') : NULL;
 
-	return *text == '[' && remote_colon(text) && (!close || memchr(text, ':', (size_t)(close - text)) || close[1] == ':');
+	return *text == '[' && remote_colon(text) &&
+	       (!close || memchr(text, ':', (size_t)(close - text)) || close[1] == ':');
 }
 
 int location_parse(const char *text, struct location *ret_loc, char *why, size_t why_size)
@@ -268,7 +278,8 @@ int location_parse(const char *text, struct location *ret_loc, char *why, size_t
 	if (*text == '\0')
 		return refuse(&p, -EINVAL, "an empty name is no file");
 	if (strcmp(text, "-") == 0)
-		return refuse(&p, -ENOTSUP, "copying standard input or output is not supported; a file of that name is written ./-");
+		return refuse(&p, -ENOTSUP,
+			      "copying standard input or output is not supported; a file of that name is written ./-");
 	if (strncasecmp(text, SCHEME, strlen(SCHEME)) == 0)
 		return parse_url(&p, ret_loc);
 	if (begins_bracketed(text))
@@ -278,7 +289,8 @@ int location_parse(const char *text, struct location *ret_loc, char *why, size_t
 		return give(&p, NULL, 0, 0, text, ret_loc);
 	len = bare_ipv6(text);
 	if (len)
-		return refuse(&p, -EINVAL, "an IPv6 address is written in brackets: [%.*s]:PATH; a local file is written ./NAME",
+		return refuse(&p, -EINVAL,
+			      "an IPv6 address is written in brackets: [%.*s]:PATH; a local file is written ./NAME",
 			      (int)len, text);
 	r = check_name(&p, text, (size_t)(colon - text));
 	return r < 0 ? r : give(&p, text, (size_t)(colon - text), 0, colon + 1, ret_loc);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The command line. Called by main only. Everything about an option stands in its row of `rows`: how it is spelled, what
- * --help says, where and how its value is stored. Adding an option is adding a row (and a paragraph to rdcp.1, which
- * `make lint` asks for).
+ * The command line. Called by main only. Everything about an option stands in its row of `rows`: how it is spelled,
+ * what --help says, where and how its value is stored. Adding an option is adding a row (and a paragraph to rdcp.1,
+ * which `make lint` asks for).
  *
  * Borrows argv; owns the operands it made of it. A failure leaves a sentence and nothing to release.
  */
@@ -57,22 +57,25 @@ struct row {
 static_assert(sizeof(enum options_action) == sizeof(int), "SET and CHOICE store an int");
 
 static const struct row rows[] = {
-	{ 'i', "identity", "KEYFILE", "prove this key to the daemon; 'none': go without", TEXT, FIELD(identity), 0, 0 },
+	{ 'i', "identity", "KEYFILE", "prove this key; 'none': go without", TEXT, FIELD(identity), 0, 0 },
 	{ 'p', "preserve", NULL, "keep modes and modification times", YES, FIELD(preserve), 0, 0 },
 	{ 'n', "no-clobber", NULL, "leave files alone that exist already", YES, FIELD(no_clobber), 0, 0 },
 	{ 0, "fsync", "end|file|none", "when files reach stable storage (end)", CHOICE, FIELD(fsync), 0, 0 },
 	{ 'q', "quiet", NULL, "show neither progress nor warnings", YES, FIELD(quiet), 0, 0 },
 	{ 'v', "verbose", NULL, "say more; twice: everything", COUNT, FIELD(verbose), 0, 0 },
-	{ 0, "progress", "auto|always|never", "draw the progress line (auto: on a terminal)", CHOICE, FIELD(progress), 0, 0 },
+	{ 0, "progress", "auto|always|never", "draw the progress line (auto: on a terminal)", CHOICE, FIELD(progress),
+	  0, 0 },
 	{ 'P', "port", "PORT", "the daemon's port (10121)", NUMBER, FIELD(port), 1, UINT16_MAX },
 	{ '4', "ipv4", NULL, "use IPv4 addresses only", SET, FIELD(family), AF_INET, 0 },
 	{ '6', "ipv6", NULL, "use IPv6 addresses only", SET, FIELD(family), AF_INET6, 0 },
 	{ 0, "transport", "rdma|tcp", "what carries the connection (rdma)", CHOICE, FIELD(transport), 0, 0 },
-	{ 0, "connect-timeout", "SECONDS", "give up a step of connecting after (10)", SECONDS, FIELD(connect_timeout_ns), 0, 0 },
+	{ 0, "connect-timeout", "SECONDS", "give up a step of connecting after (10)", SECONDS,
+	  FIELD(connect_timeout_ns), 0, 0 },
 	{ 0, "timeout", "SECONDS", "give up when the peer is silent for (30)", SECONDS, FIELD(timeout_ns), 0, 0 },
 	{ 0, "slot-size", "SIZE", "bytes in a slot, 4K to 64M (256K)", POWER, FIELD(slot_log2), SLAB_MIN_SLOT_LOG2,
 	  SLAB_MAX_SLOT_LOG2 },
-	{ 0, "slots", "COUNT", "slots in flight, a power of two (16)", POWER, FIELD(slots_log2), 0, SLAB_MAX_SLOTS_LOG2 },
+	{ 0, "slots", "COUNT", "slots in flight, a power of two (16)", POWER, FIELD(slots_log2), 0,
+	  SLAB_MAX_SLOTS_LOG2 },
 	{ 0, "io-threads", "COUNT", "threads that read and write files (4)", NUMBER, FIELD(io_threads), 1, 64 },
 	{ 0, "doctor", NULL, "check this machine, and the way to HOST", SET, FIELD(action), OPTIONS_DOCTOR, 0 },
 	{ 'h', "help", NULL, "print this", SET, FIELD(action), OPTIONS_HELP, 0 },
@@ -185,7 +188,8 @@ static int store_power(const struct parse *p, const struct row *row, const char 
 	if (to_number(arg, "KM", &n) < 0 || !is_power_of_two(n) || log2_floor(n) < row->min || log2_floor(n) > row->max)
 		return refuse(p, -EINVAL, "--%s takes a power of two from %s to %s, not '%s'", row->name,
 			      row->min ? format_size(1ULL << row->min, low) : "1",
-			      row->min ? format_size(1ULL << row->max, high) : "4096", escape_name(arg, shown, sizeof(shown)));
+			      row->min ? format_size(1ULL << row->max, high) : "4096",
+			      escape_name(arg, shown, sizeof(shown)));
 	*ret_log2 = log2_floor(n);
 	return 0;
 }
@@ -321,12 +325,15 @@ static int check_directions(const struct parse *p, const struct options *o)
 		const struct location *s = &o->sources[i];
 
 		if (location_is_remote(s) != remote)
-			return refuse(p, -EINVAL, "sources here and at a host cannot be mixed: copy them with two commands");
+			return refuse(p, -EINVAL,
+				      "sources here and at a host cannot be mixed: copy them with two commands");
 		if (remote && (strcasecmp(s->host, o->sources[0].host) != 0 || s->port != o->sources[0].port))
-			return refuse(p, -EINVAL, "sources at several hosts cannot be mixed: copy from each with its own command");
+			return refuse(p, -EINVAL,
+				      "sources at several hosts cannot be mixed: copy from each with its own command");
 	}
 	if (!remote && !location_is_remote(&o->target))
-		return refuse(p, -EINVAL, "source and destination are both local: use cp(1), or name a host as HOST:PATH");
+		return refuse(p, -EINVAL,
+			      "source and destination are both local: use cp(1), or name a host as HOST:PATH");
 	if (remote && location_is_remote(&o->target))
 		return refuse(p, -EINVAL, "source and destination are both remote: run rdcp on one of the two hosts");
 	return 0;
@@ -337,9 +344,12 @@ static int parse_operands(const struct parse *p, char **args, unsigned int count
 	int r;
 
 	if (count == 0)
-		return refuse(p, -EINVAL, "nothing to copy: 'rdcp FILE... HOST:PATH' or 'rdcp HOST:PATH... FILE'; see 'rdcp --help'");
+		return refuse(
+			p, -EINVAL,
+			"nothing to copy: 'rdcp FILE... HOST:PATH' or 'rdcp HOST:PATH... FILE'; see 'rdcp --help'");
 	if (count == 1)
-		return refuse(p, -EINVAL, "a source and a destination are needed: 'rdcp FILE... HOST:PATH'; see 'rdcp --help'");
+		return refuse(p, -EINVAL,
+			      "a source and a destination are needed: 'rdcp FILE... HOST:PATH'; see 'rdcp --help'");
 	o->sources = calloc(count - 1, sizeof(*o->sources));
 	if (!o->sources)
 		return refuse(p, -ENOMEM, "out of memory");
@@ -415,18 +425,19 @@ void options_print_help(FILE *f)
 	fputs("usage: rdcp [OPTION]... FILE... HOST:PATH\n"
 	      "       rdcp [OPTION]... HOST:PATH... FILE\n"
 	      "       rdcp --doctor [HOST]\n\n"
-	      "Copies files over RDMA to, or from, a host that runs rdcpd. HOST is a name, an IPv4\n"
-	      "address or [IPv6%zone]; rdcp://HOST[:PORT]/PATH works as well.\n\n",
+	      "Copies files over RDMA to, or from, a host that runs rdcpd. HOST is a name, an\n"
+	      "IPv4 address or [IPv6%zone]; rdcp://HOST[:PORT]/PATH works as well.\n\n",
 	      f);
 	for (const struct row *row = rows; row < rows + ARRAY_SIZE(rows); row++) {
 		char left[64];
 		int len = snprintf(left, sizeof(left), "  %c%c%s --%s%s%s", row->letter ? '-' : ' ',
-				   row->letter ? row->letter : ' ', row->letter ? "," : " ", row->name, row->arg ? "=" : "",
-				   row->arg ? row->arg : "");
+				   row->letter ? row->letter : ' ', row->letter ? "," : " ", row->name,
+				   row->arg ? "=" : "", row->arg ? row->arg : "");
 
-		fprintf(f, "%-34s%s%s\n", left, len >= 34 ? "  " : "", row->help);
+		fprintf(f, "%-36s%s%s\n", left, len >= 36 ? "  " : "", row->help);
 	}
-	fputs("\nThe key is the first there is of -i, $" OPTIONS_KEY_VARIABLE ", ~/.config/rdcp/key, " OPTIONS_SYSTEM_KEY ".\n"
+	fputs("\nThe key is the first there is of -i, $" OPTIONS_KEY_VARIABLE
+	      ", ~/.config/rdcp/key, " OPTIONS_SYSTEM_KEY ".\n"
 	      "Exit status: 0 all copied, verified and stored; 1 some files failed; 2 usage; 3 no\n"
 	      "connection; 4 refused; 5 connection lost; 6 timeout; 7 verification failed.\n",
 	      f);

@@ -23,12 +23,7 @@
 #define OPTIONS_SYSTEM_KEY "/etc/rdcp/key"
 #define OPTIONS_WHY_SIZE 512
 
-enum options_action {
-	OPTIONS_COPY,
-	OPTIONS_DOCTOR,
-	OPTIONS_HELP,
-	OPTIONS_VERSION
-};
+enum options_action { OPTIONS_COPY, OPTIONS_DOCTOR, OPTIONS_HELP, OPTIONS_VERSION };
 
 enum options_fsync {
 	OPTIONS_FSYNC_END,  /* once, before the exit status is known */
@@ -36,10 +31,7 @@ enum options_fsync {
 	OPTIONS_FSYNC_NONE
 };
 
-enum options_transport {
-	OPTIONS_RDMA,
-	OPTIONS_TCP
-};
+enum options_transport { OPTIONS_RDMA, OPTIONS_TCP };
 
 struct options {
 	enum options_action action;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The progress line. Called by client.c on the loop thread, a few times a second; borrows the descriptor and the name.
- * What a line says (progress_sample, progress_format) is pure and knows no terminal; drawing is the last third of the file.
+ * The progress line. Called by client.c on the loop thread, a few times a second; borrows descriptor and name. What a
+ * line says (progress_sample, progress_format) is pure and knows no terminal; drawing is the last third of the file.
  * A line that cannot be written is dropped: showing progress must never hold up or fail a copy.
  */
 #include "progress.h"
@@ -96,12 +96,6 @@ static void format_time(const struct progress_state *s, char out[static 32])
 		snprintf(out, 32, "%5u:%02u%s", (unsigned int)(t / 60), (unsigned int)(t % 60), suffix);
 }
 
-/* Marks that turn the direction of what follows: they take no column and make one name look like another. */
-static bool turns_text(wchar_t wc)
-{
-	return wc == 0x200e || wc == 0x200f || (wc >= 0x202a && wc <= 0x202e) || (wc >= 0x2066 && wc <= 0x2069);
-}
-
 /*
  * The next character of `s` as it may be shown: itself, or its bytes in octal. Returns the bytes of `s` it stands for.
  * `out` gets the text, `ret_columns` the room it takes.
@@ -113,7 +107,7 @@ static size_t next_character(const char *s, char out[static 32], unsigned int *r
 	size_t len = mbrtowc(&wc, s, MB_LEN_MAX, &state);
 	int columns = len == 0 || len > 6 ? -1 : wcwidth(wc);
 
-	if (columns >= 0 && !turns_text(wc)) {
+	if (columns >= 0) {
 		memcpy(out, s, len);
 		out[len] = '\0';
 		*ret_columns = (unsigned int)columns;
@@ -128,8 +122,8 @@ static size_t next_character(const char *s, char out[static 32], unsigned int *r
 }
 
 /*
- * `name` in exactly `columns` columns, padded or cut ("..." at the end when there is room for it). Returns the bytes written, less
- * than `size`; a name that has not enough bytes of room is cut as well.
+ * `name` in exactly `columns` columns, padded or cut ("..." at the end when there is room for it). Returns the bytes
+ * written. Assumes size > columns; a name whose characters need more bytes than there are is cut as well.
  */
 static size_t put_name(char *buf, size_t size, unsigned int columns, const char *name)
 {
@@ -142,7 +136,7 @@ static size_t put_name(char *buf, size_t size, unsigned int columns, const char 
 	while (*s) {
 		size_t taken = next_character(s, c, &w), len = strlen(c);
 
-		if (at + w > columns || used + len + columns + 1 > size)
+		if (at + w > columns || used + len + (columns - at) >= size)
 			break;
 		memcpy(buf + used, c, len);
 		used += len;
@@ -156,10 +150,10 @@ static size_t put_name(char *buf, size_t size, unsigned int columns, const char 
 	if (*s) {
 		used = cut;
 		at = cut_at;
-		for (; dots && used + 1 < size; dots--, at++)
+		for (; dots; dots--, at++)
 			buf[used++] = '.';
 	}
-	for (; at < columns && used + 1 < size; at++)
+	for (; at < columns; at++)
 		buf[used++] = ' ';
 	buf[used] = '\0';
 	return used;
@@ -177,8 +171,7 @@ size_t progress_format(char *buf, size_t size, unsigned int width, const struct 
 	if (size == 0)
 		return 0;
 	buf[0] = '\0';
-	if (width > MAX_COLUMNS)
-		width = MAX_COLUMNS;
+	width = min_size(width, min_size(size - 1, MAX_COLUMNS));
 	if (width < PERCENT_COLUMNS)
 		return 0;
 	while (parts < ARRAY_SIZE(columns) && right + columns[parts] + NAME_MIN + 1 <= width)
@@ -192,7 +185,7 @@ size_t progress_format(char *buf, size_t size, unsigned int width, const struct 
 	format_size(s->done, bytes);
 	format_size(per_second, rate);
 
-	used = put_name(buf, size, name, s->name ? s->name : "");
+	used = put_name(buf, size - right - 1, name, s->name ? s->name : "");
 	snprintf(buf + used, size - used, "%s%s", name ? " " : "", percent);
 	if (parts > 0)
 		snprintf(buf + strlen(buf), size - strlen(buf), " %10s", bytes);
