@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+/*
+ * Decodes what the far side says, hands it on, and watches its pulse. See peer.h.
+ */
+#include "peer.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "log.h"
+#include "receiver.h"
+#include "sender.h"
+#include "util.h"
+
+#define LINGER (2 * SEC)
+#define STALL_FACTOR 10
+#define WATCHES 8 /* looks a silence period: how exactly a deadline is kept */
+
+static int on_ping(struct peer *p, const struct wire_record *rec);
+static int on_pong(struct peer *p, const struct wire_record *rec);
+static int on_error(struct peer *p, const struct wire_record *rec);
+static int to_owner(struct peer *p, const struct wire_record *rec);
+
+/* Who takes which record. The engines' columns count when the session has that engine; `peer` is the rest. A record
+ * nobody takes breaks the protocol. */
+static const struct record_rule {
+	int (*sender)(struct sender *s, const struct wire_record *rec);
+	int (*receiver)(struct receiver *r, const struct wire_record *rec);
+	int (*peer)(struct peer *p, const struct wire_record *rec);
+} record_rules[WIRE_TYPE_END] = {
+	[WIRE_FILE] = { .receiver = receiver_on_file },
+	[WIRE_DATA] = { .receiver = receiver_on_data },
+	[WIRE_CLOSE] = { .receiver = receiver_on_close },
+	[WIRE_ABORT] = { .receiver = receiver_on_abort },
+	[WIRE_END] = { .receiver = receiver_on_end, .peer = to_owner },
+	[WIRE_ACK] = { .sender = sender_on_ack },
+	[WIRE_RESULT] = { .sender = sender_on_result },
+	[WIRE_DONE] = { .sender = sender_on_done },
+	[WIRE_WINDOW] = { .peer = to_owner },
+	[WIRE_GET] = { .peer = to_owner },
+	[WIRE_PING] = { .peer = on_ping },
+	[WIRE_PONG] = { .peer = on_pong },
+	[WIRE_ERROR] = { .peer = on_error },
+};
+
+static void on_watch(struct loop_timer *t);
+
+void peer_init(struct peer *p, struct loop *loop, uint64_t silence_ns, const struct peer_events *events, void *owner)
+{
+	*p = (struct peer){
+		.loop = loop,
+		.events = events,
+		.owner = owner,
+		.silence_ns = silence_ns,
+		.stall_ns = silence_ns * STALL_FACTOR,
+		.watch.expired = on_watch,
+	};
+}
+
+void peer_start(struct peer *p, struct endpoint *ep)
+{
+	p->ep = ep;
+	p->heard_ns = p->moved_ns = now_ns();
+	loop_timer_set(p->loop, &p->watch, p->heard_ns + p->silence_ns / WATCHES);
+}
+
+void peer_done(struct peer *p)
+{
+	loop_timer_cancel(p->loop, &p->watch);
+}
+
+/* ---- sending ------------------------------------------------------------------------------------------------ */
+
+int peer_send(struct peer *p, const struct wire_record *rec)
+{
+	size_t size = wire_size(rec);
+	uint8_t *buf = endpoint_reserve(p->ep, size);
+	ssize_t n;
+
+	if (!buf)
+		return -EAGAIN;
+	n = wire_encode(rec, buf, size);
+	endpoint_commit(p->ep, n < 0 ? 0 : (size_t)n);
+	return n < 0 ? fail((int)n, "encoding %s", wire_type_name(rec->type)) : 0;
+}
+
+static void send_pong(struct peer *p)
+{
+	struct wire_record rec = { .type = WIRE_PONG, .ping.token = p->pong_token };
+
+	if (p->pong_due && peer_send(p, &rec) == 0)
+		p->pong_due = false;
+}
+
+/* The last word, and then the end of the connection as peer_end() describes it. */
+static void send_error(struct peer *p)
+{
+	struct wire_record rec = { .type = WIRE_ERROR };
+
+	rec.status.status = (uint16_t)p->end.status;
+	rec.status.text = wire_text(p->end.text);
+	if (p->error_due && peer_send(p, &rec) == 0)
+		p->error_due = false;
+}
+
+void peer_end(struct peer *p, enum status status, bool linger, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (p->ending)
+		return;
+	p->ending = true;
+	p->end.status = status;
+	if (fmt) {
+		va_start(ap, fmt);
+		vsnprintf(p->end.text, sizeof(p->end.text), fmt, ap);
+		va_end(ap);
+	}
+	if (status != STATUS_OK) {
+		p->error_due = true;
+		send_error(p);
+	}
+	if (linger || p->error_due)
+		loop_timer_set(p->loop, &p->watch, now_ns() + LINGER);
+	else
+		endpoint_close(p->ep);
+}
+
+/* ---- receiving ---------------------------------------------------------------------------------------------- */
+
+static int on_ping(struct peer *p, const struct wire_record *rec)
+{
+	p->pong_due = true;
+	p->pong_token = rec->ping.token;
+	send_pong(p);
+	return 0;
+}
+
+static int on_pong(struct peer *p, const struct wire_record *rec)
+{
+	p->ping_out = false;
+	return 0;
+}
+
+static int on_error(struct peer *p, const struct wire_record *rec)
+{
+	p->ending = true;
+	p->end.status = rec->status.status ? (enum status)rec->status.status : STATUS_FAILED;
+	p->end.by_peer = true;
+	snprintf(p->end.text, sizeof(p->end.text), "%.*s", rec->status.text.len, rec->status.text.data);
+	endpoint_close(p->ep);
+	return 0;
+}
+
+static int to_owner(struct peer *p, const struct wire_record *rec)
+{
+	return p->events->record(p->owner, rec);
+}
+
+static int dispatch(struct peer *p, const struct wire_record *rec)
+{
+	const struct record_rule *rule = &record_rules[rec->type];
+
+	if (rule->sender && p->sender)
+		return rule->sender(p->sender, rec);
+	if (rule->receiver && p->receiver)
+		return rule->receiver(p->receiver, rec);
+	return rule->peer ? rule->peer(p, rec) : -EPROTO;
+}
+
+void peer_on_message(struct peer *p, const uint8_t *records, size_t len)
+{
+	struct wire_record rec;
+	int r = 0;
+
+	p->heard_ns = loop_now(p->loop);
+	while (len && !p->ending) {
+		r = wire_decode(&records, &len, &rec);
+		if (r < 0) {
+			peer_end(p, STATUS_PROTOCOL, true, "malformed record");
+			return;
+		}
+		r = dispatch(p, &rec);
+		if (r < 0)
+			peer_end(p, STATUS_PROTOCOL, true, "unexpected or invalid %s record", wire_type_name(rec.type));
+	}
+}
+
+void peer_on_writable(struct peer *p)
+{
+	if (p->ending) {
+		send_error(p);
+		return;
+	}
+	send_pong(p);
+	if (p->sender)
+		sender_on_writable(p->sender);
+	if (p->receiver)
+		receiver_on_writable(p->receiver);
+	if (p->events->writable)
+		p->events->writable(p->owner);
+}
+
+void peer_on_closed(struct peer *p, const struct endpoint_fault *fault)
+{
+	loop_timer_cancel(p->loop, &p->watch);
+	if (p->ending)
+		return;
+	p->ending = true;
+	p->end.status = STATUS_FAILED;
+	p->end.by_connection = true;
+	p->end.fault = fault->kind;
+	snprintf(p->end.text, sizeof(p->end.text), "%s", fault->text);
+}
+
+/* ---- the pulse ---------------------------------------------------------------------------------------------- */
+
+static void send_ping(struct peer *p)
+{
+	struct wire_record rec = { .type = WIRE_PING, .ping.token = loop_now(p->loop) };
+
+	if (!p->ping_out && peer_send(p, &rec) == 0)
+		p->ping_out = true;
+}
+
+static void on_watch(struct loop_timer *t)
+{
+	struct peer *p = container_of(t, struct peer, watch);
+	uint64_t now = loop_now(p->loop);
+
+	if (p->ending) { /* lingered long enough */
+		endpoint_close(p->ep);
+		return;
+	}
+	loop_timer_set(p->loop, t, now + p->silence_ns / WATCHES);
+	if (now - p->heard_ns >= p->silence_ns)
+		peer_end(p, STATUS_TIMEOUT, false, "nothing heard for %llu s", (unsigned long long)(p->silence_ns / SEC));
+	else if (now - p->moved_ns >= p->stall_ns)
+		peer_end(p, STATUS_TIMEOUT, true, "no progress for %llu s", (unsigned long long)(p->stall_ns / SEC));
+	else if (now - p->heard_ns >= p->silence_ns / 3)
+		send_ping(p);
+}

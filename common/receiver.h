@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Slots -> files: the half of the copy engine that stores. The daemon of a push and the client of a pull run the same one.
+ *
+ * FILE opens a temporary on a worker; DATA checks the hash of the bytes in the slot and writes them, on a worker, as soon as
+ * the file is open, and acknowledges the slot; CLOSE compares size and digest and gives the file its attributes. Unless told
+ * otherwise by the FILE's flags, whole files wait under their temporary names until a batch of them is made durable together
+ * (synced, renamed, directories synced), and only then is their RESULT sent: so a RESULT of STATUS_OK is a file on stable
+ * storage, and no rename ever precedes its data. Every failure removes the temporary before it is reported.
+ */
+#ifndef RDCP_RECEIVER_H
+#define RDCP_RECEIVER_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "error.h"
+#include "ioqueue.h"
+#include "wire.h"
+
+struct peer;
+struct slab;
+
+#define RECEIVER_MAX_FILES 64 /* open at once in one session: two descriptors each */
+
+/* Where a file goes, see outfile_create(). */
+struct receive_place {
+	int root; /* borrowed until file_done() */
+	char path[PATH_MAX];
+	char name[NAME_MAX + 1];
+	unsigned int flags; /* enum outfile_flags */
+};
+
+struct receiver_events {
+	/* Decides. Anything but STATUS_OK refuses the file, with `text` (WIRE_TEXT_MAX + 1 bytes) for the sender. */
+	enum status (*place)(void *owner, const struct wire_file *file, struct receive_place *ret_place, char *text);
+	void (*file_done)(void *owner, const struct receive_place *place, uint32_t request, uint64_t bytes,
+			  enum status status, const char *text);
+	/* A GET of ours that never became a file. Pull only, else NULL. Negative errno: not a GET of ours. */
+	int (*refused)(void *owner, uint32_t request, enum status status, const char *text);
+	/* END was reached and DONE is on its way. */
+	void (*done)(void *owner);
+	/* After receiver_stop(): no job is in flight any more. */
+	void (*idle)(void *owner);
+};
+
+struct receiver;
+
+/* Borrows everything. `slab` is the one the peer writes into. -ENOMEM. */
+int receiver_new(struct peer *peer, struct slab *slab, struct ioqueue *io, const struct receiver_events *events,
+		 void *owner, struct receiver **ret_receiver);
+
+/* Idle, and the endpoint closed. Removes what is unfinished: blocks. NULL is fine. */
+void receiver_free(struct receiver *r);
+
+/* Nothing more is stored; idle() follows, at once when no job is in flight. */
+void receiver_stop(struct receiver *r);
+
+/* Records and room from the peer layer; a negative errno means it broke the protocol. */
+int receiver_on_file(struct receiver *r, const struct wire_record *rec);
+int receiver_on_data(struct receiver *r, const struct wire_record *rec);
+int receiver_on_close(struct receiver *r, const struct wire_record *rec);
+int receiver_on_abort(struct receiver *r, const struct wire_record *rec);
+int receiver_on_end(struct receiver *r, const struct wire_record *rec);
+void receiver_on_writable(struct receiver *r);
+
+/* For a progress display: the newest file, or NULL; bytes stored so far. */
+const struct receive_place *receiver_current(const struct receiver *r, uint64_t *ret_size);
+uint64_t receiver_stored_bytes(const struct receiver *r);
+
+#endif

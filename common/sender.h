@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Files -> slots: the half of the copy engine that has the data. The client of a push and the daemon of a pull run the same one.
+ *
+ * Its owner names files one after the other (events->next); the sender opens them a few ahead, fills free slots from them
+ * on the I/O workers, and announces everything in order: FILE, then WRITE + DATA for each chunk, then CLOSE or ABORT. Nothing in
+ * a file waits for the peer but a free slot. A slot is free again when its WRITE completed and the peer acknowledged
+ * it. Each file ends in one file_done(), after the peer's RESULT, or at once when it never was announced.
+ */
+#ifndef RDCP_SENDER_H
+#define RDCP_SENDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "digest.h"
+#include "endpoint.h"
+#include "error.h"
+#include "infile.h"
+#include "ioqueue.h"
+#include "wire.h"
+
+struct peer;
+struct slab;
+
+/* What to send. Strings are malloc'ed; the sender takes and frees them. */
+struct send_item {
+	int root;         /* see beneath.h; borrowed until file_done() */
+	char *path;       /* the source, beneath root */
+	char *target;     /* FILE.path, may be "" */
+	char *name;       /* FILE.name */
+	uint32_t request; /* FILE.request */
+	uint32_t flags;   /* FILE.flags, enum wire_file_flags */
+};
+
+struct sender_events {
+	/* 1: *ret_item is filled. 0: nothing now, sender_kick() when there is. -ENODATA: that was all. */
+	int (*next)(void *owner, struct send_item *ret_item);
+	/* `bytes` arrived. text is "" when status says it all; `by_peer` text is the peer's, to be escaped. */
+	void (*file_done)(void *owner, const struct send_item *item, uint64_t bytes, enum status status, bool by_peer,
+			  const char *text);
+	/* DONE: the peer keeps its promise, or says why not. */
+	void (*done)(void *owner, enum status status, const char *text);
+	/* After sender_stop(): no job is in flight any more. */
+	void (*idle)(void *owner);
+};
+
+struct sender;
+
+/*
+ * Borrows everything. The slab has the geometry that both sides agreed on and is registered; the endpoint is aimed.
+ * `max_files` is the peer's. -ENOMEM.
+ */
+int sender_new(struct peer *peer, struct slab *slab, struct ioqueue *io, unsigned int max_files,
+	       const struct sender_events *events, void *owner, struct sender **ret_sender);
+void sender_free(struct sender *s); /* idle, and the endpoint closed; NULL is fine */
+
+void sender_kick(struct sender *s); /* start, and again whenever next() may have more */
+
+/* Nothing more is read or announced; idle() follows, at once when no job is in flight. */
+void sender_stop(struct sender *s);
+
+/* Records and room from the peer layer; a negative errno means it broke the protocol. */
+int sender_on_ack(struct sender *s, const struct wire_record *rec);
+int sender_on_result(struct sender *s, const struct wire_record *rec);
+int sender_on_done(struct sender *s, const struct wire_record *rec);
+void sender_on_writable(struct sender *s);
+
+/* For a progress display: the file being announced, or NULL; and bytes acknowledged so far. */
+const struct send_item *sender_current(const struct sender *s, uint64_t *ret_size);
+uint64_t sender_acked_bytes(const struct sender *s);
+
+#endif
