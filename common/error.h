@@ -41,6 +41,8 @@ enum status status_from_errno(int r);
 /* Lower-case sentence for people, static storage; never NULL, whatever number a peer sent. */
 const char *status_text(unsigned int status);
 
+#undef fail /* libcheck still has a deprecated macro of this name */
+
 /* Logs a debug line "<text>: <strerror(-r)>" and returns r (a negative errno). How common/ reports a failure. */
 int fail(int r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

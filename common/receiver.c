@@ -609,11 +609,9 @@ static int init_chunks(struct receiver *r)
 
 static int init_files(struct receiver *r)
 {
-	for (unsigned int i = 0; i < RECEIVER_MAX_FILES; i++) {
-		outfile_init(&r->files[i].out);
+	for (unsigned int i = 0; i < RECEIVER_MAX_FILES; i++)
 		if (digest_init(&r->files[i].digest) < 0)
 			return -ENOMEM;
-	}
 	return 0;
 }
 
@@ -631,6 +629,8 @@ int receiver_new(struct peer *peer, struct slab *slab, struct ioqueue *io, const
 	r->owner = owner;
 	r->step_task.run = on_step_task;
 	r->staged_tail = &r->staged;
+	for (unsigned int i = 0; i < RECEIVER_MAX_FILES; i++)
+		outfile_init(&r->files[i].out);
 	if (init_chunks(r) < 0 || init_files(r) < 0) {
 		receiver_free(r);
 		return -ENOMEM;

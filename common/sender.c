@@ -579,8 +579,9 @@ static int init_files(struct sender *s)
 	s->by_id = calloc(s->max_files, sizeof(struct send_file *));
 	if (!s->files || !s->by_id)
 		return -ENOMEM;
-	for (unsigned int i = s->max_files; i-- > 0;) {
+	for (unsigned int i = 0; i < s->max_files; i++)
 		infile_init(&s->files[i].in);
+	for (unsigned int i = s->max_files; i-- > 0;) {
 		if (digest_init(&s->files[i].digest) < 0)
 			return -ENOMEM;
 		s->files[i].next = s->free_files;

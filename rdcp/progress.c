@@ -93,7 +93,7 @@ static void format_time(const struct progress_state *s, char out[static 32])
 		snprintf(out, 32, "%2u:%02u:%02u%s", (unsigned int)(t / 3600), (unsigned int)(t / 60 % 60),
 			 (unsigned int)(t % 60), suffix);
 	else
-		snprintf(out, 32, "%5u:%02u%s", (unsigned int)(t / 60), (unsigned int)(t % 60), suffix);
+		snprintf(out, 32, "   %02u:%02u%s", (unsigned int)(t / 60), (unsigned int)(t % 60), suffix);
 }
 
 /*

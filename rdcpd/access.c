@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Proofs and paths: see access.h. The main thread owns the struct access; grants are independent of it and each belongs to its
- * session. Nothing in here blocks, does I/O or logs: a refusal is a value that the caller sends and logs.
+ * Proofs and paths: see access.h. The main thread owns the struct access; grants are independent of it and
+ * each belongs to its session. Nothing in here blocks, does I/O or logs: a refusal is a value that the
+ * caller sends and logs.
  */
 #include <assert.h>
 #include <errno.h>
@@ -322,8 +323,8 @@ enum status access_resolve(const struct access_grant *g, struct wire_text path, 
 		return deny(STATUS_NAME_TOO_LONG, ret_why, "path too long");
 	if (path.len && memchr(path.data, '\0', path.len))
 		return deny(STATUS_NOT_ALLOWED, ret_why, "a path with a NUL in it");
-	/* A relative path gets the export's own in front and is looked up like any other: an export inside an export must
-	 * have its say however it is reached. */
+	/* A relative path gets the export's own in front and is looked up like any other: an export inside an
+	 * export must have its say however it is reached. */
 	if (!path.len || path.data[0] != '/')
 		add_components(&p, export->path, strlen(export->path));
 	if (!add_components(&p, path.data, path.len))

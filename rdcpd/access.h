@@ -2,22 +2,25 @@
 /*
  * Who may connect, and what they may touch. Two questions, asked at different times:
  *
- * access_check(), by the listener for each REQ, on the main thread: is this a client that has a key? Nothing is kept for
- * strangers. A REQ without a proof is refused with a challenge; the REQ that proves a key against that challenge comes in a new
- * connection request, and a REQ has no room to bring the challenge back. So the daemon does not remember it but makes it again:
+ * access_check(), by the listener for each REQ, on the main thread: is this a client that has a key?
+ * Nothing is kept for strangers. A REQ without a proof is refused with a challenge; the REQ that proves a
+ * key against that challenge comes in a new connection request, and a REQ has no room to bring the
+ * challenge back. So the daemon does not remember it but makes it again:
  *
  *   challenge = HMAC(secret, "challenge" || epoch || client address without port || uuid)
  *
- * The secret is random and lives in this struct; an epoch lasts ACCESS_EPOCH seconds, and the one before counts as well, so that a
- * challenge is good for 30 to 60 seconds. A uuid that was accepted is refused while its challenge could still be
- * made: a REQ that was listened to cannot be used again. That memory is bounded. When it is full the secret is
- * replaced, and every challenge under way dies with it: clients have to ask again, nobody gets in twice.
+ * The secret is random and lives in this struct; an epoch lasts ACCESS_EPOCH seconds, and the one before
+ * counts as well, so that a challenge is good for 30 to 60 seconds. A uuid that was accepted is refused
+ * while its challenge could still be made: a REQ that was listened to cannot be used again. That memory is
+ * bounded. When it is full the secret is replaced, and every challenge under way dies with it: clients have
+ * to ask again, nobody gets in twice.
  *
- * A uuid is spent when it is accepted, whatever becomes of the session after that. So ask for limits (busy, stopping)
- * first, and a client takes a new uuid for every connection it makes.
+ * A uuid is spent when it is accepted, whatever becomes of the session after that. So ask for limits (busy,
+ * stopping) first, and a client takes a new uuid for every connection it makes.
  *
- * access_resolve(), by a session for each path its peer sends, on any thread: which export is it in? That is about text
- * only. The answer is opened beneath the export's root (common/beneath.h), which is what holds against symlinks.
+ * access_resolve(), by a session for each path its peer sends, on any thread: which export is it in? That
+ * is about text only. The answer is opened beneath the export's root (common/beneath.h), which is what
+ * holds against symlinks.
  */
 #ifndef RDCPD_ACCESS_H
 #define RDCPD_ACCESS_H
@@ -59,8 +62,9 @@ int access_new(struct config *config, struct access **ret_access);
 void access_free(struct access *a); /* wipes; NULL is fine */
 
 /*
- * Judges a REQ. `req_head` is the first WIRE_HEAD_SIZE bytes of its blob as they came, `peer` whom it came from, `now_sec` a clock that
- * does not go back. Fills *ret_grant or *ret_rej, as the verdict says. Refusals are
+ * Judges a REQ. `req_head` is the first WIRE_HEAD_SIZE bytes of its blob as they came, `peer` whom it came
+ * from, `now_sec` a clock that does not go back. Fills *ret_grant or *ret_rej, as the verdict says.
+ * Refusals are
  *   STATUS_AUTH_REQUIRED  no proof came; `challenge` is what to prove a key against
  *   STATUS_BAD_KEY        the proof fits no client's key, or its challenge is too old; `challenge` is a fresh one
  *   STATUS_NOT_ALLOWED    the proof was right but was used before
@@ -80,8 +84,8 @@ void access_prove(const struct access_grant *g, const uint8_t rep_head[static WI
 void access_grant_done(struct access_grant *g); /* fine on a zeroed one, and twice */
 
 /*
- * Finds the export that holds `path`, the longest when one lies in another, and the path within it: plain, relative,
- * "." for the root itself, a trailing slash kept. "" is the root of the first export.
+ * Finds the export that holds `path`, the longest when one lies in another, and the path within it: plain,
+ * relative, "." for the root itself, a trailing slash kept. "" is the root of the first export.
  *
  * STATUS_OK, or with a sentence for the peer in ret_why:
  *   STATUS_NOT_ALLOWED    in no export of this client; a '..' or NUL in it; `need_write` and the export is read-only

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The meaning of rdcpd.conf. main.c loads one configuration before anything else starts; access.c and the sessions read it.
+ * The meaning of rdcpd.conf. main.c loads one configuration before anything else starts; access.c and the
+ * sessions read it.
  *
  *   config_load: config_tree_read (form) -> apply_sections (one value at a time, through the tables below)
  *                -> check_daemon, check_export, check_client (what belongs together; files and directories)
  *
- * Every step reports what is wrong and goes on, so that one run shows all of it; only a lack of memory or an
- * unreadable file ends the loading early. The loader owns the tree and the half-built configuration.
+ * Every step reports what is wrong and goes on, so that one run shows all of it; only a lack of memory or
+ * an unreadable file ends the loading early. The loader owns the tree and the half-built configuration.
  */
 #include <errno.h>
 #include <string.h>

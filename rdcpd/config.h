@@ -2,12 +2,13 @@
 /*
  * What rdcpd was told: rdcpd.conf(5), read and checked as a whole before anything is started.
  *
- * FILE is read first, then FILE.d/NAME.conf in byte order of their names. A later file replaces single keys of an earlier
- * one, and may add sections. Inside one file nothing may be said twice. Nothing is guessed: whatever is not understood
- * is an error, and a daemon that was not told whom to trust does not start.
+ * FILE is read first, then FILE.d/NAME.conf in byte order of their names. A later file replaces single keys
+ * of an earlier one, and may add sections. Inside one file nothing may be said twice. Nothing is guessed:
+ * whatever is not understood is an error, and a daemon that was not told whom to trust does not start.
  *
- * A loaded configuration never changes. It is counted: every access and every grant (access.h) holds a reference, so a new one may
- * take its place while sessions still run under the old one. The count is atomic, references may be dropped on any thread.
+ * A loaded configuration never changes. It is counted: every access and every grant (access.h) holds a
+ * reference, so a new one may take its place while sessions still run under the old one. The count is
+ * atomic, references may be dropped on any thread.
  */
 #ifndef RDCPD_CONFIG_H
 #define RDCPD_CONFIG_H
@@ -28,10 +29,11 @@ enum config_auth {
 };
 
 struct config_address {
-	struct sockaddr_storage addr; /* port included; IPv6 is to be bound with IPV6_V6ONLY (RDMA_OPTION_ID_AFONLY) */
+	struct sockaddr_storage addr; /* with its port; IPv6 is meant to serve IPv6 only */
 	socklen_t len;
-	bool wildcard; /* from '*' or the default: may fail with -EAFNOSUPPORT or -EADDRNOTAVAIL where a family is disabled,
-			  as long as one address works */
+	/* From '*' or the default: may fail with -EAFNOSUPPORT or -EADDRNOTAVAIL where a family is disabled, as long as
+	 * one address works. */
+	bool wildcard;
 };
 
 struct config_export {
@@ -65,19 +67,20 @@ struct config {
 	size_t export_count;
 	struct config_client *clients;
 	size_t client_count;
-	const struct config_export *
-		*everything; /* all exports: what a client without a list may use, and everybody with auth = none */
+	/* all exports: what a client without a list may use, and everybody with auth = none */
+	const struct config_export **everything;
 
 	unsigned int references;
 };
 
-/* Told one finding at a time: `level` is LOG_ERR or LOG_WARNING (syslog.h), `text` "FILE:LINE: sentence", valid during the call. */
+/* Told one finding at a time: `level` is LOG_ERR or LOG_WARNING (syslog.h), `text` is "FILE:LINE: sentence". */
 typedef void (*config_say)(void *owner, int level, const char *text);
 
 /*
  * Reads `path` and its drop-ins, loads every key file and looks whether every export is a directory.
- * Everything wrong is said, not only the first. A configuration with warnings only is a good one.
- * -EINVAL: something is wrong with what was read. -ENOMEM. Else what open(2), read(2) or opendir(3) said of a file; said as well.
+ * Everything wrong is said, not only the first. A configuration with warnings only is a good one. -EINVAL:
+ * something is wrong with what was read. -ENOMEM. Else what open(2), read(2) or opendir(3) said of a file;
+ * said as well.
  */
 int config_load(const char *path, config_say say, void *owner, struct config **ret_config);
 

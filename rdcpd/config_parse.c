@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Files into a tree of sections and keys, each with its place. config.c reads one tree for one load, takes what it needs
- * and drops it. The tree owns all text. A line that cannot be read is reported and skipped; only a file that
- * cannot be read at all, or a lack of memory, ends the reading.
+ * Files into a tree of sections and keys, each with its place. config.c reads one tree for one load, takes
+ * what it needs and drops it. The tree owns all text. A line that cannot be read is reported and skipped;
+ * only a file that cannot be read at all, or a lack of memory, ends the reading.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The form of rdcpd.conf, without its meaning: sections of keys, each with the place it came from. Only config.c uses it.
+ * The form of rdcpd.conf, without its meaning: sections of keys, each with the place it came from. Only
+ * config.c uses it.
  *
- * Why not a library: rdcpd promises FILE:LINE for everything wrong, and to find everything wrong. Tried with the versions of
- * Debian 12: libeconf 0.5.1 takes a key given twice as the first of them, with its line; gives no trace of an empty section or of
- * one opened twice in a row; appends a line without '=' to the value before it, cuts a value at '#' and splits one at
- * 8186 bytes, all without an error. libinih 55 as shipped tells no line numbers and no section starts, and cuts
- * section names at 49 bytes.
+ * Why not a library: rdcpd promises FILE:LINE for everything wrong, and to find everything wrong. Tried
+ * with the versions of Debian 12: libeconf 0.5.1 takes a key given twice as the first of them, with its
+ * line; gives no trace of an empty section or of one opened twice in a row; appends a line without '=' to
+ * the value before it, cuts a value at '#' and splits one at 8186 bytes, all without an error. libinih 55
+ * as shipped tells no line numbers and no section starts, and cuts section names at 49 bytes.
  *
- * A file is lines: blank; a comment, '#' or ';' in front; '[KIND]' or '[KIND NAME]'; 'KEY = VALUE', where VALUE is the rest of the line
- * as it stands, without the white space around it. There are no quotes, no escapes, no continuation lines.
+ * A file is lines: blank; a comment, '#' or ';' in front; '[KIND]' or '[KIND NAME]'; 'KEY = VALUE', where
+ * VALUE is the rest of the line as it stands, without the white space around it. There are no quotes, no
+ * escapes, no continuation lines.
  */
 #ifndef RDCPD_CONFIG_PARSE_H
 #define RDCPD_CONFIG_PARSE_H
@@ -62,8 +64,8 @@ void config_complain(struct config_report *r, int level, const struct config_pla
 	__attribute__((format(printf, 4, 5)));
 
 /*
- * Adds one file to the tree. What is wrong in it is reported and left out, and reading goes on.
- * -EINVAL: not a regular file. -EFBIG: beyond 1 MiB. -ENOMEM. Else as open(2) and read(2). All of them are reported.
+ * Adds one file to the tree. What is wrong in it is reported and left out, and reading goes on. -EINVAL:
+ * not a regular file. -EFBIG: beyond 1 MiB. -ENOMEM. Else as open(2) and read(2). All of them are reported.
  */
 int config_tree_read(struct config_tree *t, const char *path, struct config_report *report);
 

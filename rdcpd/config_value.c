@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Text to numbers, paths and addresses, for config.c. Pure functions but for the interface names of IPv6 zones. Names are
- * never looked up: who a daemon listens to must not hang on a name server.
+ * Text to numbers, paths and addresses, for config.c. Pure functions but for the interface names of IPv6
+ * zones. Names are never looked up: who a daemon listens to must not hang on a name server.
  */
 #include <ctype.h>
 #include <errno.h>

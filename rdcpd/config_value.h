@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * One value of rdcpd.conf from its text. Each returns 0, or -EINVAL (or -ENOMEM) and fills `why`: the part of a sentence that
- * follows "KEY: ".
+ * One value of rdcpd.conf from its text. Each returns 0, or -EINVAL (or -ENOMEM) and fills `why`: the part
+ * of a sentence that follows "KEY: ".
  */
 #ifndef RDCPD_CONFIG_VALUE_H
 #define RDCPD_CONFIG_VALUE_H
@@ -27,14 +27,14 @@ int config_value_time(const char *text, uint64_t min, uint64_t max, uint64_t *re
 int config_value_path(const char *text, char **ret_path, struct config_why *why);
 
 /*
- * "ADDR[:PORT]", several by white space or commas. ADDR is numeric, IPv6 in brackets when a port follows, or '*': all of IPv4 and all of
- * IPv6. The array is the caller's to free.
+ * "ADDR[:PORT]", several by white space or commas. ADDR is numeric, IPv6 in brackets when a port follows,
+ * or '*': all of IPv4 and all of IPv6. The array is the caller's to free.
  */
 int config_value_listen(const char *text, struct config_address **ret_list, size_t *ret_count, struct config_why *why);
 
 /*
- * Takes the next item of a list separated by white space or commas off the front of `*text`.
- * Returns its length and sets *ret_item; 0 at the end.
+ * Takes the next item of a list separated by white space or commas off the front of `*text`. Returns its
+ * length and sets *ret_item; 0 at the end.
  */
 size_t config_value_item(const char **text, const char **ret_item);
 
