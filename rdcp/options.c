@@ -437,9 +437,9 @@ void options_print_help(FILE *f)
 		fprintf(f, "%-36s%s%s\n", left, len >= 36 ? "  " : "", row->help);
 	}
 	fputs("\nThe key is the first there is of -i, $" OPTIONS_KEY_VARIABLE
-	      ", ~/.config/rdcp/key, " OPTIONS_SYSTEM_KEY ".\n"
-	      "Exit status: 0 all copied, verified and stored; 1 some files failed; 2 usage; 3 no\n"
-	      "connection; 4 refused; 5 connection lost; 6 timeout; 7 verification failed.\n",
+	      ", ~/.config/rdcp/key,\n" OPTIONS_SYSTEM_KEY ".\n"
+	      "Exit status: 0 all copied, verified and stored; 1 some files failed; 2 usage;\n"
+	      "3 no connection; 4 refused; 5 connection lost; 6 timeout; 7 verification failed.\n",
 	      f);
 }
 
