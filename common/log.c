@@ -60,8 +60,7 @@ static void flatten(char *s)
 }
 
 /* "CONTEXT: text" from `used` on; a cut shows. Returns the length of the line. */
-__attribute__((format(printf, 3, 0)))
-static size_t build(char *line, size_t used, const char *fmt, va_list ap)
+__attribute__((format(printf, 3, 0))) static size_t build(char *line, size_t used, const char *fmt, va_list ap)
 {
 	int n, saved_errno = errno;
 

@@ -26,7 +26,7 @@
 #include "util.h"
 
 #define TEMP_SUFFIX ".rdcp-part"
-#define TEMP_RANDOM 8 /* characters of five bits */
+#define TEMP_RANDOM 8                                                          /* characters of five bits */
 #define TEMP_ROOM (NAME_MAX - 1 - 1 - TEMP_RANDOM - (sizeof(TEMP_SUFFIX) - 1)) /* what is left for the name */
 #define TEMP_ROOM_SHORT 16 /* on file systems whose names are shorter than NAME_MAX, such as ecryptfs */
 #define TEMP_TRIES 16

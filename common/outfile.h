@@ -20,14 +20,14 @@
 #include <time.h>
 
 struct outfile_attrs {
-	mode_t mode;           /* of the source, permission bits */
-	bool preserve;         /* mtime, and mode exactly (but setuid, setgid, sticky); else now and mode & ~umask */
+	mode_t mode;   /* of the source, permission bits */
+	bool preserve; /* mtime, and mode exactly (but setuid, setgid, sticky); else now and mode & ~umask */
 	struct timespec mtime;
 };
 
 struct outfile {
-	int dir_fd; /* the directory that holds it, O_PATH; -1: nothing open */
-	int fd;     /* the temporary; -1: none */
+	int dir_fd;    /* the directory that holds it, O_PATH; -1: nothing open */
+	int fd;        /* the temporary; -1: none */
 	bool replaces; /* there was a regular file: without preserve its permission bits are kept */
 	mode_t replaced_mode;
 	char name[NAME_MAX + 1];

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Makes the k-th system call of common/sys.h fail, in builds with -DRDCP_FAULTS. Thread-safe; counts over all threads.
+ * A program takes RDCP_FAULT=K[:ERRNO] from its environment, ERRNO a name or a number, EIO when there is none.
+ */
+#ifndef RDCP_FAULT_H
+#define RDCP_FAULT_H
+
+#include <stddef.h>
+
+/* From now on the k-th call (from 1) fails with `error`, once, and all others are made; k = 0: none fails. */
+void fault_set(unsigned long k, int error);
+
+/* Calls since fault_set(), or since the start. */
+unsigned long fault_count(void);
+
+/* The name of the call that failed ("open", "write", ...), or NULL when none has since fault_set(). */
+const char *fault_hit(void);
+
+/* Reads and writes move at most `max` bytes each; 0: as many as they like. */
+void fault_cut(size_t max);
+
+#endif
