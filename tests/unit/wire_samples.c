@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The samples of wire_samples.h and how two records are compared. */
+#include <check.h>
+
+#include "common/error.h"
+#include "common/util.h"
+#include "wire_samples.h"
+
+const struct wire_sample wire_samples[WIRE_TYPE_END - 1] = {
+	{ { .type = WIRE_FILE,
+	    .file = { .file = 0x01020304,
+		      .request = 5,
+		      .flags = WIRE_FILE_PRESERVE | WIRE_FILE_NO_CLOBBER,
+		      .mode = 04755,
+		      .size = 0x0102030405060708,
+		      .mtime_sec = -2,
+		      .mtime_nsec = 999999999,
+		      .path = TEXT("d/f"),
+		      .name = TEXT("fn") } },
+	  47,
+	  "\x01\0\x2b\0"
+	  "\x04\x03\x02\x01"
+	  "\x05\0\0\0"
+	  "\x21\0\0\0"
+	  "\xed\x09\0\0"
+	  "\x08\x07\x06\x05\x04\x03\x02\x01"
+	  "\xfe\xff\xff\xff\xff\xff\xff\xff"
+	  "\xff\xc9\x9a\x3b"
+	  "\x03\0"
+	  "d/f"
+	  "fn",
+	  true },
+	{ { .type = WIRE_DATA,
+	    .data = { .file = 7,
+		      .slot = 0x0fff,
+		      .flags = WIRE_DATA_LAST,
+		      .slot_off = 4096,
+		      .len = 0x00100000,
+		      .offset = 0x7ffffffff000,
+		      .hash = 0x1122334455667788 } },
+	  36,
+	  "\x02\0\x20\0"
+	  "\x07\0\0\0"
+	  "\xff\x0f"
+	  "\x01\0"
+	  "\0\x10\0\0"
+	  "\0\0\x10\0"
+	  "\0\xf0\xff\xff\xff\x7f\0\0"
+	  "\x88\x77\x66\x55\x44\x33\x22\x11",
+	  false },
+	{ { .type = WIRE_CLOSE,
+	    .close = { .file = 7,
+		       .size = 0x100000000,
+		       .digest = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 } } },
+	  32,
+	  "\x03\0\x1c\0"
+	  "\x07\0\0\0"
+	  "\0\0\0\0\x01\0\0\0"
+	  "\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10",
+	  false },
+	{ { .type = WIRE_ABORT,
+	    .abort = { .file = WIRE_NO_FILE, .request = 9, .status = STATUS_CHANGED, .text = TEXT("gone") } },
+	  18,
+	  "\x04\0\x0e\0"
+	  "\xff\xff\xff\xff"
+	  "\x09\0\0\0"
+	  "\x0e\0"
+	  "gone",
+	  true },
+	{ { .type = WIRE_END, .end = { .files = 0x0100 } },
+	  12,
+	  "\x05\0\x08\0"
+	  "\0\x01\0\0\0\0\0\0",
+	  false },
+	{ { .type = WIRE_ACK, .ack = { .count = 3, .slots = { 0, 0x0102, 0xffff } } },
+	  12,
+	  "\x06\0\x08\0"
+	  "\x03\0"
+	  "\0\0"
+	  "\x02\x01"
+	  "\xff\xff",
+	  false },
+	{ { .type = WIRE_RESULT, .result = { .file = 7, .status = STATUS_NO_SPACE, .text = TEXT("full") } },
+	  14,
+	  "\x07\0\x0a\0"
+	  "\x07\0\0\0"
+	  "\x05\0"
+	  "full",
+	  true },
+	{ { .type = WIRE_DONE, .status = { .status = STATUS_OK } },
+	  6,
+	  "\x08\0\x02\0"
+	  "\0\0",
+	  true },
+	{ { .type = WIRE_WINDOW, .window = { .base = 0x7ffffffff000, .rkey = 0x11223344 } },
+	  16,
+	  "\x09\0\x0c\0"
+	  "\0\xf0\xff\xff\xff\x7f\0\0"
+	  "\x44\x33\x22\x11",
+	  false },
+	{ { .type = WIRE_GET, .get = { .request = 2, .path = TEXT("a") } },
+	  13,
+	  "\x0a\0\x09\0"
+	  "\x02\0\0\0"
+	  "\0\0\0\0"
+	  "a",
+	  true },
+	{ { .type = WIRE_PING, .ping = { .token = 0x0102030405060708 } },
+	  12,
+	  "\x0b\0\x08\0"
+	  "\x08\x07\x06\x05\x04\x03\x02\x01",
+	  false },
+	{ { .type = WIRE_PONG, .ping = { .token = 1 } },
+	  12,
+	  "\x0c\0\x08\0"
+	  "\x01\0\0\0\0\0\0\0",
+	  false },
+	{ { .type = WIRE_ERROR, .status = { .status = STATUS_PROTOCOL, .text = TEXT("no") } },
+	  8,
+	  "\x0d\0\x04\0"
+	  "\x11\0"
+	  "no",
+	  true },
+};
+
+int wire_sample_decode(const uint8_t *p, size_t len, struct wire_record *ret_rec)
+{
+	const uint8_t *start = p;
+	size_t before = len;
+	int r = wire_decode(&p, &len, ret_rec);
+
+	if (r < 0) {
+		ck_assert_ptr_eq(p, start);
+		ck_assert_uint_eq(len, before);
+	}
+	return r;
+}
+
+static void assert_text(struct wire_text a, struct wire_text b)
+{
+	ck_assert_uint_eq(a.len, b.len);
+	if (a.len)
+		ck_assert_mem_eq(a.data, b.data, a.len);
+}
+
+static void assert_file(const struct wire_file *a, const struct wire_file *b)
+{
+	ck_assert_uint_eq(a->file, b->file);
+	ck_assert_uint_eq(a->request, b->request);
+	ck_assert_uint_eq(a->flags, b->flags);
+	ck_assert_uint_eq(a->mode, b->mode);
+	ck_assert_uint_eq(a->size, b->size);
+	ck_assert_int_eq(a->mtime_sec, b->mtime_sec);
+	ck_assert_uint_eq(a->mtime_nsec, b->mtime_nsec);
+	assert_text(a->path, b->path);
+	assert_text(a->name, b->name);
+}
+
+void assert_record(const struct wire_record *a, const struct wire_record *b)
+{
+	ck_assert_int_eq(a->type, b->type);
+	switch (a->type) {
+	case WIRE_FILE:
+		assert_file(&a->file, &b->file);
+		break;
+	case WIRE_DATA:
+		ck_assert_mem_eq(&a->data, &b->data, sizeof(a->data)); /* no padding in it */
+		break;
+	case WIRE_CLOSE:
+		ck_assert_uint_eq(a->close.file, b->close.file);
+		ck_assert_uint_eq(a->close.size, b->close.size);
+		ck_assert_mem_eq(a->close.digest, b->close.digest, WIRE_DIGEST_SIZE);
+		break;
+	case WIRE_ABORT:
+		ck_assert_uint_eq(a->abort.file, b->abort.file);
+		ck_assert_uint_eq(a->abort.request, b->abort.request);
+		ck_assert_uint_eq(a->abort.status, b->abort.status);
+		assert_text(a->abort.text, b->abort.text);
+		break;
+	case WIRE_END:
+		ck_assert_uint_eq(a->end.files, b->end.files);
+		break;
+	case WIRE_ACK:
+		ck_assert_uint_eq(a->ack.count, b->ack.count);
+		ck_assert_mem_eq(a->ack.slots, b->ack.slots, 2 * a->ack.count);
+		break;
+	case WIRE_RESULT:
+		ck_assert_uint_eq(a->result.file, b->result.file);
+		ck_assert_uint_eq(a->result.status, b->result.status);
+		assert_text(a->result.text, b->result.text);
+		break;
+	case WIRE_WINDOW:
+		ck_assert_uint_eq(a->window.base, b->window.base);
+		ck_assert_uint_eq(a->window.rkey, b->window.rkey);
+		break;
+	case WIRE_GET:
+		ck_assert_uint_eq(a->get.request, b->get.request);
+		ck_assert_uint_eq(a->get.flags, b->get.flags);
+		assert_text(a->get.path, b->get.path);
+		break;
+	case WIRE_PING:
+	case WIRE_PONG:
+		ck_assert_uint_eq(a->ping.token, b->ping.token);
+		break;
+	case WIRE_DONE:
+	case WIRE_ERROR:
+		ck_assert_uint_eq(a->status.status, b->status.status);
+		assert_text(a->status.text, b->status.text);
+		break;
+	case WIRE_TYPE_END:
+		ck_abort();
+	}
+}
+
+struct wire_text *wire_sample_status_text(struct wire_record *rec)
+{
+	switch (rec->type) {
+	case WIRE_ABORT:
+		return &rec->abort.text;
+	case WIRE_RESULT:
+		return &rec->result.text;
+	case WIRE_DONE:
+	case WIRE_ERROR:
+		return &rec->status.text;
+	default:
+		return NULL;
+	}
+}
