@@ -4,13 +4,9 @@
  * has a directory of its own with two exports ('a', 'b'), two key files ('one.key', 'two.key') and 'rdcpd.conf'.
  * The '@' of a '@/' in a text stands for that directory.
  */
-#include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
-#include <limits.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,9 +16,7 @@
 #include "common/cleanup.h"
 #include "common/key.h"
 #include "common/util.h"
-#include "common/wire.h"
 #include "rdcpd/config.h"
-#include "rdcpd/config_value.h"
 
 Suite *config_suite(void);
 
@@ -257,25 +251,6 @@ START_TEST(values_keep_spaces_signs_and_length)
 	c = load_good(name);
 	ck_assert_str_eq(c->exports[0].path, want);
 	config_unref(c);
-}
-END_TEST
-
-START_TEST(a_path_of_4095_bytes_survives_and_4096_are_refused)
-{
-	char path[4097], *got = NULL;
-	struct config_why why;
-
-	memset(path, 'x', sizeof(path));
-	for (size_t i = 0; i < sizeof(path); i += 200)
-		path[i] = '/';
-	path[4095] = '\0';
-	ck_assert_int_eq(config_value_path(path, &got, &why), 0);
-	ck_assert_str_eq(got, path);
-	free(got);
-	path[4095] = 'x';
-	path[4096] = '\0';
-	ck_assert_int_eq(config_value_path(path, &got, &why), -EINVAL);
-	ck_assert_str_eq(why.text, "a path of 4096 bytes is too long, at most 4095");
 }
 END_TEST
 
@@ -572,96 +547,12 @@ START_TEST(the_shipped_file_starts_no_daemon_by_itself_and_needs_one_line)
 }
 END_TEST
 
-/* ---- listen ----------------------------------------------------------------------------------------------------- */
-
-static const struct {
-	const char *text, *host; /* host NULL: refused */
-	unsigned int port;
-} addresses[] = {
-	{ "10.0.0.1", "10.0.0.1", 10121 },
-	{ "10.0.0.1:5", "10.0.0.1", 5 },
-	{ "::1", "::1", 10121 },
-	{ "2001:db8::1:2", "2001:db8::1:2", 10121 },
-	{ "[::1]", "::1", 10121 },
-	{ "[2001:db8::1]:65535", "2001:db8::1", 65535 },
-	{ "[::1]:", NULL, 0 },
-	{ "[::1", NULL, 0 },
-	{ "[::1]5", NULL, 0 },
-	{ "[10.0.0.1]:5", NULL, 0 },
-	{ "10.0.0.1:", NULL, 0 },
-	{ "10.0.0.1:65536", NULL, 0 },
-	{ "10.0.0.1:+5", NULL, 0 },
-	{ "10.0.0.256", NULL, 0 },
-	{ ":5", NULL, 0 },
-	{ "fe80::1%no-such-if", NULL, 0 },
-	{ "host.example:5", NULL, 0 },
-};
-
-START_TEST(an_address_is_read_or_refused)
-{
-	struct config_address *list = NULL;
-	struct config_why why;
-	size_t count = 0;
-	char host[64];
-	int err = config_value_listen(addresses[_i].text, &list, &count, &why);
-
-	if (!addresses[_i].host) {
-		ck_assert_int_eq(err, -EINVAL);
-		ck_assert_ptr_null(list);
-		return;
-	}
-	ck_assert_int_eq(err, 0);
-	ck_assert_uint_eq(count, 1);
-	if (list->addr.ss_family == AF_INET) {
-		const struct sockaddr_in *in = (const struct sockaddr_in *)&list->addr;
-
-		inet_ntop(AF_INET, &in->sin_addr, host, sizeof(host));
-		ck_assert_uint_eq(ntohs(in->sin_port), addresses[_i].port);
-	} else {
-		const struct sockaddr_in6 *in = (const struct sockaddr_in6 *)&list->addr;
-
-		inet_ntop(AF_INET6, &in->sin6_addr, host, sizeof(host));
-		ck_assert_uint_eq(ntohs(in->sin6_port), addresses[_i].port);
-	}
-	ck_assert_str_eq(host, addresses[_i].host);
-	free(list);
-}
-END_TEST
-
-START_TEST(a_zone_becomes_the_interface)
-{
-	struct config_address *list = NULL;
-	struct config_why why;
-	size_t count = 0;
-
-	ck_assert_int_eq(config_value_listen("[fe80::1%lo]:9", &list, &count, &why), 0);
-	ck_assert_uint_eq(((struct sockaddr_in6 *)&list->addr)->sin6_scope_id, if_nametoindex("lo"));
-	free(list);
-}
-END_TEST
-
-START_TEST(a_star_with_a_port_is_both_families)
-{
-	struct config_address *list = NULL;
-	struct config_why why;
-	size_t count = 0;
-
-	ck_assert_int_eq(config_value_listen("10.0.0.1 *:99", &list, &count, &why), 0);
-	ck_assert_uint_eq(count, 3);
-	ck_assert_uint_eq(ntohs(((struct sockaddr_in *)&list[1].addr)->sin_port), 99);
-	ck_assert_uint_eq(ntohs(((struct sockaddr_in6 *)&list[2].addr)->sin6_port), 99);
-	ck_assert(!list[0].wildcard && list[1].wildcard && list[2].wildcard);
-	free(list);
-}
-END_TEST
-
 static void add_tests(TCase *tc)
 {
 	tcase_add_test(tc, smallest_file_gets_the_documented_defaults);
 	tcase_add_test(tc, every_key_is_read);
 	tcase_add_test(tc, clients_have_the_keys_of_their_files);
 	tcase_add_test(tc, values_keep_spaces_signs_and_length);
-	tcase_add_test(tc, a_path_of_4095_bytes_survives_and_4096_are_refused);
 	tcase_add_test(tc, long_values_and_names_survive_the_file);
 	tcase_add_test(tc, references_keep_it_until_the_last_is_dropped);
 	tcase_add_loop_test(tc, a_mistake_is_refused_with_its_place, 0, ARRAY_SIZE(mistakes));
@@ -678,9 +569,6 @@ static void add_tests(TCase *tc)
 	tcase_add_test(tc, a_mistake_in_a_drop_in_names_the_drop_in);
 	tcase_add_test(tc, an_overridden_path_need_not_exist);
 	tcase_add_test(tc, the_shipped_file_starts_no_daemon_by_itself_and_needs_one_line);
-	tcase_add_loop_test(tc, an_address_is_read_or_refused, 0, ARRAY_SIZE(addresses));
-	tcase_add_test(tc, a_zone_becomes_the_interface);
-	tcase_add_test(tc, a_star_with_a_port_is_both_families);
 }
 
 Suite *config_suite(void)
