@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+/* rdcpd: command line, configuration, and the daemon in the foreground. The only exit() of this program is main's return. */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/key.h"
+#include "common/log.h"
+#include "config.h"
+#include "daemon.h"
+
+#ifndef RDCP_VERSION
+#define RDCP_VERSION "0.1.0"
+#endif
+
+enum exit_status { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_CONFIG = 78 /* EX_CONFIG, sysexits.h */ };
+
+struct arguments {
+	const char *config;
+	const char *generate_key;
+	bool check, debug;
+};
+
+static const struct option_row {
+	struct option option;
+	const char *argument, *help;
+} rows[] = {
+	{ { "config", required_argument, NULL, 'c' }, "FILE", "read FILE instead of " CONFIG_FILE " (and FILE.d/*.conf)" },
+	{ { "check-config", no_argument, NULL, 'C' }, NULL, "say what is wrong with the configuration, and end" },
+	{ { "generate-key", required_argument, NULL, 'G' }, "FILE", "make a new key in FILE, and end" },
+	{ { "debug", no_argument, NULL, 'd' }, NULL, "log everything" },
+	{ { "help", no_argument, NULL, 'h' }, NULL, "print this, and end" },
+	{ { "version", no_argument, NULL, 'V' }, NULL, "print the version, and end" },
+};
+
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+static void print_help(FILE *f)
+{
+	char name[64];
+
+	fputs("Usage: rdcpd [OPTION]...\nThe daemon that rdcp copies files to and from, over RDMA.\n\n", f);
+	for (size_t i = 0; i < ROWS; i++) {
+		const struct option_row *row = &rows[i];
+		int val = row->option.val;
+
+		snprintf(name, sizeof(name), "--%s%s%s", row->option.name, row->argument ? " " : "",
+			 row->argument ? row->argument : "");
+		if (val >= 'a' || val == 'V')
+			fprintf(f, "  -%c, %-24s %s\n", val, name, row->help);
+		else
+			fprintf(f, "      %-24s %s\n", name, row->help);
+	}
+	fputs("\nSee rdcpd(8) and rdcpd.conf(5).\n", f);
+}
+
+/* Returns the status to end with, or -1 to go on. */
+static int parse(int argc, char **argv, struct arguments *a)
+{
+	struct option options[ROWS + 1] = { 0 };
+	int c;
+
+	for (size_t i = 0; i < ROWS; i++)
+		options[i] = rows[i].option;
+	while ((c = getopt_long(argc, argv, "c:dhV", options, NULL)) != -1) {
+		switch (c) {
+		case 'c':
+			a->config = optarg;
+			break;
+		case 'C':
+			a->check = true;
+			break;
+		case 'G':
+			a->generate_key = optarg;
+			break;
+		case 'd':
+			a->debug = true;
+			break;
+		case 'h':
+			print_help(stdout);
+			return EXIT_OK;
+		case 'V':
+			puts("rdcpd " RDCP_VERSION);
+			return EXIT_OK;
+		default:
+			fputs("rdcpd: see 'rdcpd --help'\n", stderr);
+			return EXIT_USAGE;
+		}
+	}
+	if (optind < argc) {
+		fprintf(stderr, "rdcpd: unexpected argument '%s'; see 'rdcpd --help'\n", argv[optind]);
+		return EXIT_USAGE;
+	}
+	return -1;
+}
+
+static int generate_key(const char *path)
+{
+	int r = key_generate(path);
+
+	if (r < 0) {
+		fprintf(stderr, "rdcpd: cannot make a key in '%s': %s%s\n", path, strerror(-r),
+			r == -EEXIST ? "; remove it first if it is not used any more" : "");
+		return EXIT_FAILED;
+	}
+	printf("new key in '%s'; name it as key-file in a [client] section, and give a copy to that client\n", path);
+	return EXIT_OK;
+}
+
+static void say(void *owner, int level, const char *text)
+{
+	log_write(level, "%s", text);
+}
+
+int main(int argc, char **argv)
+{
+	struct arguments args = { .config = CONFIG_FILE };
+	struct config *config;
+	int r, status;
+
+	status = parse(argc, argv, &args);
+	if (status >= 0)
+		return status;
+	log_open("rdcpd", args.debug ? LOG_DEBUG : LOG_INFO);
+	if (args.generate_key)
+		return generate_key(args.generate_key);
+	signal(SIGPIPE, SIG_IGN);
+	r = config_load(args.config, say, NULL, &config);
+	if (r < 0)
+		return EXIT_CONFIG;
+	if (args.check) {
+		printf("%s: no errors\n", args.config);
+		status = EXIT_OK;
+	} else {
+		status = daemon_run(config) < 0 ? EXIT_FAILED : EXIT_OK;
+	}
+	config_unref(config);
+	return status;
+}

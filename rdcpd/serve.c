@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+/*
+ * The daemon's side of a pull: the sending engine's owner. A GET that no export allows is refused at once, with an ABORT that
+ * names the request; all others wait in a bounded queue for the sender to take them.
+ */
+#include "serve.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "common/peer.h"
+#include "common/receiver.h"
+#include "common/util.h"
+
+#define MAX_WAITING 4096 /* GETs a client may have outstanding */
+
+struct serve_get {
+	struct serve_get *next;
+	struct send_item item;
+	enum status status; /* not OK: to be refused, with text */
+	char *text;
+};
+
+static void free_get(struct serve_get *get)
+{
+	free(get->item.path);
+	free(get->item.target);
+	free(get->item.name);
+	free(get->text);
+	free(get);
+}
+
+/* The last component, for the client's information; "/" and "." have none and will fail as directories. */
+static char *base_name(const char *path)
+{
+	size_t len = strlen(path);
+	const char *slash;
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	slash = memrchr(path, '/', len);
+	if (slash && slash + 1 < path + len)
+		return strndup(slash + 1, (size_t)(path + len - slash - 1));
+	return strdup(!strcmp(path, ".") ? "-" : path);
+}
+
+static struct serve_get *new_get(struct serve *sv, const struct wire_get *said)
+{
+	char relative[ACCESS_RELATIVE_MAX], why[WIRE_TEXT_MAX + 1] = "";
+	struct serve_get *get = calloc(1, sizeof(*get));
+
+	if (!get)
+		return NULL;
+	get->status = roots_locate(sv->roots, said->path, false, &get->item.root, relative, why);
+	get->item.request = said->request;
+	get->item.path = get->status == STATUS_OK ? strdup(relative) : strndup(said->path.data, said->path.len);
+	get->item.target = strdup("");
+	get->item.name = get->item.path ? base_name(get->item.path) : NULL;
+	get->text = strdup(why);
+	if (get->item.path && get->item.target && get->item.name && get->text)
+		return get;
+	free_get(get);
+	return NULL;
+}
+
+static int on_get(struct serve *sv, const struct wire_get *said)
+{
+	struct serve_get *get;
+
+	if (!sv->aimed || sv->ended || said->request != sv->get_count || sv->waiting == MAX_WAITING)
+		return -EPROTO;
+	get = new_get(sv, said);
+	if (!get)
+		return -ENOMEM;
+	sv->get_count++;
+	sv->waiting++;
+	*sv->gets_tail = get;
+	sv->gets_tail = &get->next;
+	sender_kick(sv->sender);
+	return 0;
+}
+
+static int on_window(struct serve *sv, const struct wire_window *window)
+{
+	if (sv->aimed)
+		return -EPROTO;
+	sv->aimed = true;
+	endpoint_aim(sv->peer->ep, window->base, window->rkey);
+	return 0;
+}
+
+int serve_on_record(struct serve *sv, const struct wire_record *rec)
+{
+	switch (rec->type) {
+	case WIRE_WINDOW:
+		return on_window(sv, &rec->window);
+	case WIRE_GET:
+		return on_get(sv, &rec->get);
+	case WIRE_END:
+		if (sv->ended || rec->end.files != sv->get_count)
+			return -EPROTO;
+		sv->ended = true;
+		sender_kick(sv->sender);
+		return 0;
+	default:
+		return -EPROTO;
+	}
+}
+
+/* ---- the sender's owner ------------------------------------------------------------------------------------- */
+
+static struct serve_get *pop_get(struct serve *sv)
+{
+	struct serve_get *get = sv->gets;
+
+	sv->gets = get->next;
+	if (!sv->gets)
+		sv->gets_tail = &sv->gets;
+	sv->waiting--;
+	return get;
+}
+
+static void log_refusal(const struct send_item *item, enum status status, const char *text)
+{
+	char path[512], why[512];
+
+	log_err("'%s' was not sent: %s%s%s", escape_name(item->path, path, sizeof(path)), status_text(status),
+		*text ? ": " : "", escape_name(text, why, sizeof(why)));
+}
+
+/* false: no room to say it now. */
+static bool refuse(struct serve *sv, const struct serve_get *get)
+{
+	struct wire_record rec = { .type = WIRE_ABORT };
+
+	rec.abort.file = WIRE_NO_FILE;
+	rec.abort.request = get->item.request;
+	rec.abort.status = (uint16_t)get->status;
+	rec.abort.text = wire_text(get->text);
+	return peer_send(sv->peer, &rec) == 0;
+}
+
+static int on_next(void *owner, struct send_item *ret_item)
+{
+	struct serve *sv = owner;
+	struct serve_get *get;
+
+	while ((get = sv->gets)) {
+		if (get->status == STATUS_OK) {
+			*ret_item = get->item;
+			memset(&get->item, 0, sizeof(get->item));
+			free_get(pop_get(sv));
+			return 1;
+		}
+		if (!refuse(sv, get))
+			return 0;
+		log_refusal(&get->item, get->status, get->text);
+		free_get(pop_get(sv));
+	}
+	return sv->ended ? -ENODATA : 0;
+}
+
+static void on_file_done(void *owner, const struct send_item *item, uint64_t bytes, enum status status, bool by_peer,
+			 const char *text)
+{
+	char path[512];
+
+	if (status == STATUS_OK)
+		log_info("sent '%s', %llu bytes", escape_name(item->path, path, sizeof(path)), (unsigned long long)bytes);
+	else
+		log_refusal(item, status, text);
+}
+
+/* The client has all it wants. */
+static void on_done(void *owner, enum status status, const char *text)
+{
+	struct serve *sv = owner;
+
+	peer_end(sv->peer, STATUS_OK, false, NULL);
+}
+
+static void on_idle(void *owner)
+{
+	struct serve *sv = owner;
+
+	sv->idle(sv->owner);
+}
+
+static const struct sender_events events = {
+	.next = on_next,
+	.file_done = on_file_done,
+	.done = on_done,
+	.idle = on_idle,
+};
+
+int serve_start(struct serve *sv, struct peer *peer, struct slab *slab, struct ioqueue *io, const struct roots *roots)
+{
+	sv->peer = peer;
+	sv->roots = roots;
+	sv->gets_tail = &sv->gets;
+	return sender_new(peer, slab, io, RECEIVER_MAX_FILES, &events, sv, &sv->sender);
+}
+
+void serve_stop(struct serve *sv)
+{
+	sender_stop(sv->sender);
+}
+
+void serve_done(struct serve *sv)
+{
+	sender_free(sv->sender);
+	sv->sender = NULL;
+	while (sv->gets)
+		free_get(pop_get(sv));
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* A pull seen from the daemon: takes a client's GETs, finds the files in its exports and has them sent in that order. */
+#ifndef RDCPD_SERVE_H
+#define RDCPD_SERVE_H
+
+#include <stdbool.h>
+
+#include "common/sender.h"
+#include "roots.h"
+
+struct peer;
+struct serve_get;
+
+struct serve {
+	struct peer *peer;
+	const struct roots *roots;
+	struct sender *sender;
+	bool aimed; /* WINDOW was heard */
+	bool ended; /* END: no more GETs */
+	struct serve_get *gets, **gets_tail;
+	uint32_t get_count; /* heard */
+	unsigned int waiting;
+	void (*idle)(void *owner); /* after serve_stop(): nothing is in flight */
+	void *owner;
+};
+
+/* Borrows everything; `idle` and `owner` are set by the caller before. -ENOMEM. */
+int serve_start(struct serve *sv, struct peer *peer, struct slab *slab, struct ioqueue *io, const struct roots *roots);
+void serve_stop(struct serve *sv);
+void serve_done(struct serve *sv);
+
+/* WINDOW, GET and END of the client; a negative errno means it broke the protocol. */
+int serve_on_record(struct serve *sv, const struct wire_record *rec);
+
+#endif

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+/*
+ * A session's thread: takes the connection over from the listener, makes its memory and queues, answers with REP, and runs
+ * the engine that the direction asks for until the client hangs up, the daemon stops, or a deadline passes.
+ *
+ * Lives: session_start -> thread_main (set_up, loop, tear_down) -> session_join. The endpoint's closed() and the engine's idle()
+ * are what the loop waits for at the end: then nothing is in flight and everything can be freed in one order (tear_down).
+ * Failure of anything ends this session only.
+ */
+#include "session.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include <uuid/uuid.h>
+
+#include "common/ioqueue.h"
+#include "common/log.h"
+#include "common/loop.h"
+#include "common/peer.h"
+#include "common/slab.h"
+#include "common/util.h"
+#include "serve.h"
+#include "store.h"
+
+#define RECEIVES_LOG2 5 /* 32 messages on their way to us */
+
+struct session {
+	struct session_args args;
+	pthread_t thread;
+	atomic_bool finished;
+	int stop_fd; /* eventfd */
+	char id[UUID_STR_LEN];
+	char peer_name[NI_MAXHOST];
+
+	/* The thread's own from here on. */
+	struct loop loop;
+	struct loop_source stop_source;
+	struct loop_timer handshake; /* set until the first record */
+	struct endpoint *ep;
+	struct peer peer;
+	struct slab slab;
+	struct ioqueue *io;
+	struct roots roots;
+	struct store store; /* push */
+	struct serve serve; /* pull */
+	bool engine, closed, idle;
+};
+
+static bool is_pull(const struct session *s)
+{
+	return s->args.req.flags & WIRE_PULL;
+}
+
+/* ---- the end ------------------------------------------------------------------------------------------------ */
+
+static void maybe_over(struct session *s)
+{
+	if (s->closed && s->idle)
+		loop_stop(&s->loop);
+}
+
+static void on_idle(void *owner)
+{
+	struct session *s = owner;
+
+	s->idle = true;
+	maybe_over(s);
+}
+
+static void log_end(const struct session *s)
+{
+	const struct peer_end *end = &s->peer.end;
+	char text[512];
+
+	escape_name(end->text, text, sizeof(text));
+	if (end->status == STATUS_OK)
+		log_notice("session ends");
+	else if (end->by_connection)
+		log_err("session lost: %s", *text ? text : "the connection broke");
+	else
+		log_err("session ends%s: %s%s%s", end->by_peer ? " by the client's word" : "", status_text(end->status),
+			*text ? ": " : "", text);
+}
+
+static void on_closed(void *owner, const struct endpoint_fault *fault)
+{
+	struct session *s = owner;
+
+	peer_on_closed(&s->peer, fault);
+	loop_timer_cancel(&s->loop, &s->handshake);
+	log_end(s);
+	s->closed = true;
+	if (!s->engine)
+		s->idle = true;
+	else if (is_pull(s))
+		serve_stop(&s->serve);
+	else
+		store_stop(&s->store);
+	maybe_over(s);
+}
+
+/* ---- while it runs ------------------------------------------------------------------------------------------ */
+
+static void on_connected(void *owner, const void *blob, size_t len)
+{
+	struct session *s = owner;
+
+	peer_start(&s->peer, s->ep);
+	log_debug("connected");
+}
+
+static void on_message(void *owner, const uint8_t *records, size_t len)
+{
+	struct session *s = owner;
+
+	loop_timer_cancel(&s->loop, &s->handshake);
+	peer_on_message(&s->peer, records, len);
+}
+
+static void on_writable(void *owner)
+{
+	struct session *s = owner;
+
+	peer_on_writable(&s->peer);
+}
+
+static const struct endpoint_events endpoint_events = {
+	.connected = on_connected,
+	.message = on_message,
+	.writable = on_writable,
+	.closed = on_closed,
+};
+
+static int on_record(void *owner, const struct wire_record *rec)
+{
+	struct session *s = owner;
+
+	return is_pull(s) ? serve_on_record(&s->serve, rec) : -EPROTO;
+}
+
+static const struct peer_events peer_events = { .record = on_record };
+
+static void on_handshake_expired(struct loop_timer *t)
+{
+	struct session *s = container_of(t, struct session, handshake);
+
+	endpoint_abort(s->ep, ENDPOINT_TIMEOUT, "the client connected and then said nothing");
+}
+
+static void on_stop(struct loop_source *source, uint32_t revents)
+{
+	struct session *s = container_of(source, struct session, stop_source);
+
+	loop_modify(&s->loop, source, 0);
+	if (s->peer.ep)
+		peer_end(&s->peer, STATUS_STOPPING, true, NULL);
+	else
+		endpoint_abort(s->ep, ENDPOINT_CLOSED, "the daemon stops");
+}
+
+/* ---- setting up --------------------------------------------------------------------------------------------- */
+
+/* What the device can do bounds what the daemon grants. */
+static void clamp_geometry(struct session *s)
+{
+	struct endpoint_limits limits;
+
+	endpoint_limits(s->ep, &limits);
+	while (s->args.req.slot_log2 > SLAB_MIN_SLOT_LOG2 && (1ULL << s->args.req.slot_log2) > limits.max_write)
+		s->args.req.slot_log2--;
+	while (s->args.req.slots_log2 > 0 && (1U << s->args.req.slots_log2) > limits.max_slots)
+		s->args.req.slots_log2--;
+}
+
+static int make_engine(struct session *s)
+{
+	int r = is_pull(s) ? serve_start(&s->serve, &s->peer, &s->slab, s->io, &s->roots) :
+			     store_start(&s->store, &s->peer, &s->slab, s->io, &s->roots);
+
+	s->engine = r == 0;
+	return r;
+}
+
+static int make_parts(struct session *s, struct endpoint_fault *ret_fault, uint64_t *ret_base, uint32_t *ret_rkey)
+{
+	const struct wire_req *req = &s->args.req;
+	int r;
+
+	r = endpoint_open(s->ep, 1U << req->slots_log2, 1U << RECEIVES_LOG2, ret_fault);
+	if (r == 0)
+		r = slab_init(&s->slab, req->slot_log2, req->slots_log2);
+	if (r == 0)
+		r = endpoint_register(s->ep, &s->slab, !is_pull(s), ret_base, ret_rkey, ret_fault);
+	if (r == 0)
+		r = ioqueue_new(&s->loop, s->args.grant.config->io_threads, &s->io);
+	if (r == 0)
+		r = roots_open(&s->roots, &s->args.grant);
+	if (r == 0)
+		r = make_engine(s);
+	return r;
+}
+
+static void refuse(struct session *s, const struct endpoint_fault *fault, int error)
+{
+	struct wire_rej rej = { .reason = STATUS_BUSY };
+	uint8_t blob[WIRE_REJ_MAX];
+	ssize_t n;
+
+	if (fault->kind == ENDPOINT_MEMLOCK)
+		log_err("cannot lock %llu bytes of memory: raise LimitMEMLOCK= of rdcpd.service, or lower slots",
+			(unsigned long long)fault->need);
+	else
+		log_err("cannot set up a session: %s: %s", fault->text, strerror(-error));
+	rej.text_len = (uint8_t)snprintf(rej.text, sizeof(rej.text), "%s",
+					 fault->kind == ENDPOINT_MEMLOCK ?
+						 "the daemon may not lock enough memory: see its log" :
+						 "the daemon is out of resources: see its log");
+	n = wire_encode_rej(&rej, blob, sizeof(blob));
+	endpoint_refuse(s->ep, blob, n < 0 ? 0 : (size_t)n);
+}
+
+static void reply(struct session *s, uint64_t base, uint32_t rkey)
+{
+	struct wire_rep rep = {
+		.slot_log2 = s->args.req.slot_log2,
+		.slots_log2 = s->args.req.slots_log2,
+		.receives_log2 = RECEIVES_LOG2,
+		.base = base,
+		.rkey = rkey,
+		.max_files = RECEIVER_MAX_FILES,
+	};
+	uint8_t blob[WIRE_REP_SIZE];
+
+	if (s->args.grant.prove) {
+		rep.flags |= WIRE_MAC;
+		wire_encode_rep(&rep, blob, sizeof(blob));
+		access_prove(&s->args.grant, blob, rep.mac);
+	}
+	wire_encode_rep(&rep, blob, sizeof(blob));
+	endpoint_set_credits(s->ep, 1U << s->args.req.receives_log2);
+	endpoint_reply(s->ep, blob, sizeof(blob));
+}
+
+static int watch_stop(struct session *s)
+{
+	s->stop_source = (struct loop_source){ .fd = s->stop_fd, .events = EPOLLIN, .ready = on_stop };
+	return loop_add(&s->loop, &s->stop_source);
+}
+
+/* From here on the endpoint is there, and its closed() is what ends the loop. */
+static void set_up(struct session *s)
+{
+	struct endpoint_fault fault = { .kind = ENDPOINT_RESOURCES };
+	uint64_t base;
+	uint32_t rkey;
+	int r;
+
+	s->handshake.expired = on_handshake_expired;
+	loop_timer_set(&s->loop, &s->handshake, now_ns() + s->args.grant.config->handshake_timeout);
+	clamp_geometry(s);
+	r = watch_stop(s);
+	if (r == 0)
+		r = make_parts(s, &fault, &base, &rkey);
+	if (r < 0)
+		refuse(s, &fault, r);
+	else
+		reply(s, base, rkey);
+}
+
+static void tear_down(struct session *s)
+{
+	if (is_pull(s))
+		serve_done(&s->serve);
+	else
+		store_done(&s->store);
+	endpoint_free(s->ep);
+	ioqueue_free(s->io);
+	slab_done(&s->slab);
+	roots_close(&s->roots);
+	peer_done(&s->peer);
+}
+
+static void run(struct session *s)
+{
+	const struct config *config = s->args.grant.config;
+	int r;
+
+	r = loop_init(&s->loop);
+	if (r < 0) {
+		endpoint_request_reject(s->args.rq, NULL, 0);
+		return;
+	}
+	peer_init(&s->peer, &s->loop, config->idle_timeout, &peer_events, s);
+	r = endpoint_request_accept(s->args.rq, &s->loop, config->handshake_timeout, &endpoint_events, s, &s->ep);
+	if (r < 0) {
+		log_err("cannot take the connection over: %s", strerror(-r));
+	} else {
+		set_up(s);
+		r = loop_run(&s->loop);
+		if (r < 0)
+			log_err("event loop: %s", strerror(-r));
+		tear_down(s);
+	}
+	loop_done(&s->loop);
+}
+
+static void *thread_main(void *arg)
+{
+	struct session *s = arg;
+	char context[UUID_STR_LEN + NI_MAXHOST + 8];
+	uint64_t one = 1;
+
+	snprintf(context, sizeof(context), "%.8s %s", s->id, s->peer_name);
+	log_set_context(context);
+	log_notice("%s of client '%s', transfer %s", is_pull(s) ? "pull" : "push", access_grant_name(&s->args.grant), s->id);
+	run(s);
+	atomic_store(&s->finished, true);
+	if (write(s->args.finished_fd, &one, sizeof(one)) < 0)
+		log_warning("telling the daemon that this session is over: %m, ignoring");
+	return NULL;
+}
+
+/* ---- from the daemon's thread ------------------------------------------------------------------------------- */
+
+static void free_session(struct session *s)
+{
+	access_grant_done(&s->args.grant);
+	if (s->stop_fd >= 0)
+		close(s->stop_fd);
+	free(s);
+}
+
+int session_start(struct session_args *args, struct session **ret_session)
+{
+	struct session *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s) {
+		access_grant_done(&args->grant);
+		endpoint_request_reject(args->rq, NULL, 0);
+		return -ENOMEM;
+	}
+	s->args = *args;
+	uuid_unparse_lower(args->req.uuid, s->id);
+	if (getnameinfo((struct sockaddr *)&args->rq->peer, sizeof(args->rq->peer), s->peer_name, sizeof(s->peer_name), NULL,
+			0, NI_NUMERICHOST))
+		snprintf(s->peer_name, sizeof(s->peer_name), "?");
+	s->store.idle = s->serve.idle = on_idle;
+	s->store.owner = s->serve.owner = s;
+	s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	r = s->stop_fd < 0 ? -errno : -pthread_create(&s->thread, NULL, thread_main, s);
+	if (r < 0) {
+		endpoint_request_reject(args->rq, NULL, 0);
+		free_session(s);
+		return r;
+	}
+	*ret_session = s;
+	return 0;
+}
+
+void session_stop(struct session *s)
+{
+	uint64_t one = 1;
+
+	if (write(s->stop_fd, &one, sizeof(one)) < 0)
+		log_warning("asking a session to stop: %m, ignoring");
+}
+
+bool session_finished(const struct session *s)
+{
+	return atomic_load(&s->finished);
+}
+
+void session_join(struct session *s)
+{
+	pthread_join(s->thread, NULL);
+	free_session(s);
+}
+
+uint64_t session_pinned(const struct session *s)
+{
+	return s->args.pinned;
+}

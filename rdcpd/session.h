@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * One client's connection: a thread with everything of its own, that dies alone. The daemon starts it with a request that
+ * was judged good, may ask it to stop, and joins it when it says that it is finished. Nothing else is shared.
+ */
+#ifndef RDCPD_SESSION_H
+#define RDCPD_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "access.h"
+#include "common/endpoint.h"
+#include "common/wire.h"
+
+struct session;
+
+/* What a session pins beside its slab, at most: message buffers and the device's queues. */
+#define SESSION_PINNED_EXTRA (2ULL << 20)
+
+struct session_args {
+	struct endpoint_request *rq; /* taken */
+	struct access_grant grant;   /* taken */
+	struct wire_req req;         /* geometry already clamped to what the daemon grants */
+	uint64_t pinned;             /* bytes it counts for */
+	int finished_fd;             /* borrowed eventfd: written when the thread is about to end */
+};
+
+/* Takes what `args` gives, also on failure (the client hears "busy"). -EAGAIN, -ENOMEM, -EMFILE. */
+int session_start(struct session_args *args, struct session **ret_session);
+
+/* From the daemon's thread. */
+void session_stop(struct session *s);           /* asks; the client is told, and may resume */
+bool session_finished(const struct session *s); /* session_join() will not block */
+void session_join(struct session *s);           /* waits for the thread and frees */
+
+uint64_t session_pinned(const struct session *s); /* bytes it was granted */
+
+#endif

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+/* The daemon's side of a push: the receiving engine's owner. See store.h. */
+#include "store.h"
+
+#include <stdio.h>
+
+#include "common/log.h"
+#include "common/outfile.h"
+#include "common/peer.h"
+#include "common/util.h"
+
+static enum status on_place(void *owner, const struct wire_file *file, struct receive_place *ret_place, char *text)
+{
+	struct store *st = owner;
+
+	snprintf(ret_place->name, sizeof(ret_place->name), "%.*s", file->name.len, file->name.data);
+	ret_place->flags = (file->flags & WIRE_FILE_INTO_DIR ? OUTFILE_INTO_DIR : 0) |
+			   (file->flags & WIRE_FILE_NO_CLOBBER ? OUTFILE_NO_CLOBBER : 0);
+	return roots_locate(st->roots, file->path, true, &ret_place->root, ret_place->path, text);
+}
+
+static void on_file_done(void *owner, const struct receive_place *place, uint32_t request, uint64_t bytes,
+			 enum status status, const char *text)
+{
+	char path[512], why[512];
+
+	escape_name(place->path, path, sizeof(path));
+	if (status == STATUS_OK)
+		log_info("stored '%s', %llu bytes", path, (unsigned long long)bytes);
+	else
+		log_err("'%s' was not stored: %s%s%s", path, status_text(status), *text ? ": " : "",
+			escape_name(text, why, sizeof(why)));
+}
+
+/* The client hangs up when it has read DONE. */
+static void on_all_done(void *owner)
+{
+	struct store *st = owner;
+
+	peer_end(st->peer, STATUS_OK, true, NULL);
+}
+
+static void on_idle(void *owner)
+{
+	struct store *st = owner;
+
+	st->idle(st->owner);
+}
+
+static const struct receiver_events events = {
+	.place = on_place,
+	.file_done = on_file_done,
+	.done = on_all_done,
+	.idle = on_idle,
+};
+
+int store_start(struct store *st, struct peer *peer, struct slab *slab, struct ioqueue *io, const struct roots *roots)
+{
+	st->peer = peer;
+	st->roots = roots;
+	return receiver_new(peer, slab, io, &events, st, &st->receiver);
+}
+
+void store_stop(struct store *st)
+{
+	receiver_stop(st->receiver);
+}
+
+void store_done(struct store *st)
+{
+	receiver_free(st->receiver);
+	st->receiver = NULL;
+}

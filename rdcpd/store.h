@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* A push seen from the daemon: decides where a client's files go, and logs what became of them. */
+#ifndef RDCPD_STORE_H
+#define RDCPD_STORE_H
+
+#include "common/receiver.h"
+#include "roots.h"
+
+struct peer;
+
+struct store {
+	struct peer *peer;
+	const struct roots *roots;
+	struct receiver *receiver;
+	void (*idle)(void *owner); /* after store_stop(): nothing is in flight */
+	void *owner;
+};
+
+/* Borrows everything; `idle` and `owner` are set by the caller before. -ENOMEM. */
+int store_start(struct store *st, struct peer *peer, struct slab *slab, struct ioqueue *io, const struct roots *roots);
+void store_stop(struct store *st);
+void store_done(struct store *st);
+
+#endif
