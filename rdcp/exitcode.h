@@ -10,7 +10,7 @@ enum exitcode {
 	EXITCODE_CONNECT = 3,       /* no connection could be made */
 	EXITCODE_REFUSED = 4,       /* the daemon said no: key, busy, version, not allowed */
 	EXITCODE_LOST = 5,          /* the connection broke, or the daemon broke the protocol */
-	EXITCODE_TIMEOUT = 6,       /* a deadline passed: --connect-timeout or --timeout */
+	EXITCODE_TIMEOUT = 6,       /* silence for longer than --timeout */
 	EXITCODE_CORRUPT = 7,       /* bytes arrived that are not the bytes that were read */
 	EXITCODE_INTERRUPTED = 130, /* SIGINT, as shells count: 128 + 2 */
 	EXITCODE_TERMINATED = 143   /* SIGTERM: 128 + 15 */
