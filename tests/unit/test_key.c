@@ -170,7 +170,7 @@ static const char *const no_keys[] = {
 	" rdcp-key-v1 AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8\n",
 	"rdcp-key-v1 AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8!\n",
 	"rdcp-key-v1 AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh9=\n", /* bits behind the last byte */
-	"rdcp-key-v1 AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh==\n", /* 31 bytes */
+	"rdcp-key-v1 AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHg==\n", /* 31 bytes */
 	"rdcp-key-v1 AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8g\n", /* 33 bytes */
 	"rdcp-key-v1 AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGB aGxwdHh8=\n",
 };
