@@ -138,7 +138,7 @@ struct wire_file {
 	uint32_t mode; /* permission bits, as in chmod(2), <= 07777 */
 	uint64_t size; /* bytes, <= INT64_MAX; a hint with WIRE_FILE_UNSIZED */
 	int64_t mtime_sec;
-	uint32_t mtime_nsec; /* < 10^9 */
+	uint32_t mtime_nsec;   /* < 10^9 */
 	struct wire_text path; /* 0..WIRE_PATH_MAX */
 	struct wire_text name; /* 1..WIRE_NAME_MAX, no '/', neither "." nor ".." */
 };
@@ -164,7 +164,7 @@ struct wire_close {
 };
 
 struct wire_abort {
-	uint32_t file;    /* WIRE_NO_FILE: the GET `request` failed before it became a file */
+	uint32_t file; /* WIRE_NO_FILE: the GET `request` failed before it became a file */
 	uint32_t request;
 	uint16_t status; /* enum status */
 	struct wire_text text;
@@ -191,8 +191,8 @@ struct wire_window {
 };
 
 struct wire_get {
-	uint32_t request; /* counts up from 0 */
-	uint32_t flags;   /* 0 */
+	uint32_t request;      /* counts up from 0 */
+	uint32_t flags;        /* 0 */
 	struct wire_text path; /* 1..WIRE_PATH_MAX */
 };
 
