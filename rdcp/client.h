@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * One run of rdcp: a session with one host, in one direction. client.c is its life; push.c and pull.c are what the two directions do
+ * differently: name the files, decide where they go, tell what became of them.
+ */
+#ifndef RDCP_CLIENT_H
+#define RDCP_CLIENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/ioqueue.h"
+#include "common/key.h"
+#include "common/loop.h"
+#include "common/peer.h"
+#include "common/receiver.h"
+#include "common/sender.h"
+#include "common/slab.h"
+#include "connect.h"
+#include "hint.h"
+#include "options.h"
+#include "progress.h"
+
+/* One operand that is a source. */
+struct client_source {
+	const char *path; /* local, or at the host; borrowed from the options */
+	char *name;       /* its last component, owned */
+	uint64_t size;    /* push: when it was looked at */
+	bool settled;     /* copied, or failed and told */
+};
+
+struct client {
+	const struct options *options;
+	struct hint_peer hint;
+	struct key key;
+	bool have_key;
+
+	struct client_source *sources;
+	unsigned int source_count, next_source;
+	unsigned int settled, copied;
+	uint64_t total_bytes; /* push: of all good sources */
+	uint64_t copied_bytes;
+	int exit_code; /* enum exitcode, the worst so far */
+	int signal;    /* that ended us, or 0 */
+
+	struct loop loop;
+	struct loop_source signal_source;
+	struct loop_timer redraw;
+	struct progress progress;
+	struct connect connect;
+	struct peer peer;
+	struct slab slab;
+	struct ioqueue *io;
+	struct sender *sender;     /* push */
+	struct receiver *receiver; /* pull */
+	bool window_sent, gets_ended; /* pull */
+	unsigned int max_files;       /* of the daemon */
+	uint64_t base;                /* of our slab, for the daemon to write to */
+	uint32_t rkey;
+	bool connected, promised /* DONE, either way */, closed, idle;
+};
+
+/* Copies; returns an enum exitcode. Everything that went wrong was told. */
+int client_run(const struct options *o);
+
+/* For push.c and pull.c. */
+void client_settle(struct client *c, struct client_source *source, uint64_t bytes, unsigned int status, const char *text);
+void client_complain(struct client *c, int exit_code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void client_on_idle(void *owner);
+unsigned int client_file_flags(const struct client *c); /* enum wire_file_flags that the options ask for */
+
+/* push.c: looks at the sources before anything else; those that cannot be sent are settled. */
+void push_check_sources(struct client *c);
+int push_start(struct client *c);
+
+/* pull.c */
+int pull_start(struct client *c);
+void pull_on_writable(struct client *c);
+
+#endif

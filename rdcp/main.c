@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+/* rdcp: reads the command line and does what it says. The only exit() of this program is main's return. */
+#include <fcntl.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "client.h"
+#include "common/log.h"
+#include "doctor.h"
+#include "exitcode.h"
+#include "options.h"
+
+/* A descriptor 0, 1 or 2 that was closed must not become the first file or socket that is opened. */
+static void occupy_standard_descriptors(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
+static int log_level_of(const struct options *o)
+{
+	if (o->quiet)
+		return LOG_ERR;
+	return o->verbose == 0 ? LOG_WARNING : o->verbose == 1 ? LOG_INFO : LOG_DEBUG;
+}
+
+static int run(const struct options *o)
+{
+	switch (o->action) {
+	case OPTIONS_HELP:
+		options_print_help(stdout);
+		return EXITCODE_OK;
+	case OPTIONS_VERSION:
+		options_print_version(stdout);
+		return EXITCODE_OK;
+	case OPTIONS_DOCTOR:
+		return doctor_run(o);
+	case OPTIONS_COPY:
+		break;
+	}
+	return client_run(o);
+}
+
+int main(int argc, char **argv)
+{
+	char why[OPTIONS_WHY_SIZE];
+	struct options o;
+	int code;
+
+	occupy_standard_descriptors();
+	setlocale(LC_CTYPE, "");
+	signal(SIGPIPE, SIG_IGN);
+	log_open("rdcp", LOG_WARNING);
+	if (options_parse(argc, argv, &o, why, sizeof(why)) < 0) {
+		log_err("%s", why);
+		return EXITCODE_USAGE;
+	}
+	log_set_level(log_level_of(&o));
+	code = run(&o);
+	options_done(&o);
+	return code;
+}

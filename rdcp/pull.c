@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+/*
+ * Files at a host to here: the receiving engine's owner in the client. The names that the daemon sends are not looked at: a file
+ * is what it was asked for as, and goes where the user said.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "client.h"
+#include "common/outfile.h"
+
+static enum status on_place(void *owner, const struct wire_file *file, struct receive_place *ret_place, char *text)
+{
+	struct client *c = owner;
+	unsigned int flags = client_file_flags(c);
+
+	if (file->request >= c->source_count || c->sources[file->request].settled)
+		return STATUS_PROTOCOL;
+	ret_place->root = AT_FDCWD;
+	snprintf(ret_place->path, sizeof(ret_place->path), "%s", c->options->target.text);
+	snprintf(ret_place->name, sizeof(ret_place->name), "%s", c->sources[file->request].name);
+	ret_place->flags = (flags & WIRE_FILE_INTO_DIR ? OUTFILE_INTO_DIR : 0) |
+			   (flags & WIRE_FILE_NO_CLOBBER ? OUTFILE_NO_CLOBBER : 0);
+	return STATUS_OK;
+}
+
+static void on_file_done(void *owner, const struct receive_place *place, uint32_t request, uint64_t bytes,
+			 enum status status, const char *text)
+{
+	struct client *c = owner;
+
+	if (request < c->source_count && !c->sources[request].settled)
+		client_settle(c, &c->sources[request], bytes, status, text);
+}
+
+static int on_refused(void *owner, uint32_t request, enum status status, const char *text)
+{
+	struct client *c = owner;
+
+	if (request >= c->source_count || c->sources[request].settled || status == STATUS_OK)
+		return -EPROTO;
+	client_settle(c, &c->sources[request], 0, status, text);
+	return 0;
+}
+
+/* Our DONE is on its way. The daemon hangs up when it has read it. */
+static void on_done(void *owner)
+{
+	struct client *c = owner;
+
+	c->promised = true;
+	peer_end(&c->peer, STATUS_OK, true, NULL);
+}
+
+static const struct receiver_events events = {
+	.place = on_place,
+	.file_done = on_file_done,
+	.refused = on_refused,
+	.done = on_done,
+	.idle = client_on_idle,
+};
+
+static bool say_window(struct client *c)
+{
+	struct wire_record rec = { .type = WIRE_WINDOW, .window = { .base = c->base, .rkey = c->rkey } };
+
+	if (!c->window_sent)
+		c->window_sent = peer_send(&c->peer, &rec) == 0;
+	return c->window_sent;
+}
+
+static bool say_get(struct client *c, uint32_t request)
+{
+	struct wire_record rec = { .type = WIRE_GET };
+
+	rec.get.request = request;
+	rec.get.path = wire_text(c->sources[request].path);
+	return peer_send(&c->peer, &rec) == 0;
+}
+
+/* Says all that there is room for; on_writable continues. */
+void pull_on_writable(struct client *c)
+{
+	struct wire_record rec = { .type = WIRE_END, .end.files = c->source_count };
+
+	if (!say_window(c))
+		return;
+	while (c->next_source < c->source_count && say_get(c, c->next_source))
+		c->next_source++;
+	if (c->next_source == c->source_count && !c->gets_ended)
+		c->gets_ended = peer_send(&c->peer, &rec) == 0;
+}
+
+int pull_start(struct client *c)
+{
+	int r = receiver_new(&c->peer, &c->slab, c->io, &events, c, &c->receiver);
+
+	if (r == 0)
+		pull_on_writable(c);
+	return r;
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+/* Local files to a host: the sending engine's owner in the client. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "client.h"
+
+/* What can be known before connecting is told before connecting: also when there is no daemon to talk to. */
+static int look_at(struct client_source *source)
+{
+	struct stat st;
+
+	if (stat(source->path, &st) < 0)
+		return -errno;
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	if (!S_ISREG(st.st_mode))
+		return -ENOTSUP;
+	if (faccessat(AT_FDCWD, source->path, R_OK, AT_EACCESS) < 0)
+		return -errno;
+	source->size = (uint64_t)st.st_size;
+	return 0;
+}
+
+void push_check_sources(struct client *c)
+{
+	for (unsigned int i = 0; i < c->source_count; i++) {
+		struct client_source *source = &c->sources[i];
+		int r = look_at(source);
+
+		if (r < 0)
+			client_settle(c, source, 0, status_from_errno(r), "");
+		else
+			c->total_bytes += source->size;
+	}
+}
+
+static int on_next(void *owner, struct send_item *ret_item)
+{
+	struct client *c = owner;
+	struct client_source *source;
+
+	while (c->next_source < c->source_count && c->sources[c->next_source].settled)
+		c->next_source++;
+	if (c->next_source == c->source_count)
+		return -ENODATA;
+	source = &c->sources[c->next_source];
+	*ret_item = (struct send_item){
+		.root = AT_FDCWD,
+		.path = strdup(source->path),
+		.target = strdup(c->options->target.path),
+		.name = strdup(source->name),
+		.request = c->next_source++,
+		.flags = client_file_flags(c),
+	};
+	return 1;
+}
+
+static void on_file_done(void *owner, const struct send_item *item, uint64_t bytes, enum status status, bool by_peer,
+			 const char *text)
+{
+	struct client *c = owner;
+
+	client_settle(c, &c->sources[item->request], bytes, status, text);
+}
+
+static void on_done(void *owner, enum status status, const char *text)
+{
+	struct client *c = owner;
+
+	c->promised = status == STATUS_OK;
+	if (!c->promised)
+		client_complain(c, EXITCODE_FAILED, "%s: the daemon could not finish: %s", c->hint.host, status_text(status));
+	peer_end(&c->peer, STATUS_OK, false, NULL);
+}
+
+static const struct sender_events events = {
+	.next = on_next,
+	.file_done = on_file_done,
+	.done = on_done,
+	.idle = client_on_idle,
+};
+
+int push_start(struct client *c)
+{
+	int r = sender_new(&c->peer, &c->slab, c->io, c->max_files, &events, c, &c->sender);
+
+	if (r == 0)
+		sender_kick(c->sender);
+	return r;
+}
