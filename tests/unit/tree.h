@@ -7,6 +7,7 @@
 #define RDCP_TEST_TREE_H
 
 #include <check.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
@@ -65,6 +66,19 @@ __attribute__((unused)) static void tree_expect(const char *path, const char *te
 	buf[n] = '\0';
 	fclose(f);
 	ck_assert_str_eq(buf, text);
+}
+
+/* Descriptors this process has open. */
+__attribute__((unused)) static unsigned int tree_open_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned int n = 0;
+
+	ck_assert_ptr_nonnull(dir);
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
 }
 
 #endif
