@@ -33,9 +33,9 @@ static const struct text fault_texts[] = {
 	[ENDPOINT_CLOSED] = { EXITCODE_LOST, "the daemon ended the connection",
 			      "'journalctl -u rdcpd' there should say why", false },
 	[ENDPOINT_NO_MODULE] = { EXITCODE_CONNECT, "RDMA's connection manager is missing here",
-				 "'modprobe rdma_ucm' as root loads it; --transport=tcp does without", false },
+				 "'modprobe rdma_ucm' as root loads it, --transport=tcp does without", false },
 	[ENDPOINT_NO_DEVICE] = { EXITCODE_CONNECT, "this machine has no RDMA device",
-				 "'rdma link add rxe0 type rxe netdev NETDEV' makes one; --transport=tcp does without",
+				 "'rdma link add rxe0 type rxe netdev NETDEV' makes one, --transport=tcp does without",
 				 false },
 	[ENDPOINT_LOOPBACK] = { EXITCODE_CONNECT, "no RDMA device has a loopback address", "{addresses}", false },
 	[ENDPOINT_ADDRESS] = { EXITCODE_CONNECT, "no RDMA device here is on the way to that address", "{addresses}",
@@ -61,7 +61,7 @@ static const struct text fault_texts[] = {
 	[ENDPOINT_TIMEOUT] = { EXITCODE_TIMEOUT, "no sign of life for too long",
 			       "--timeout waits longer; 'journalctl -u rdcpd' there may say why", false },
 	[ENDPOINT_PROTOCOL] = { EXITCODE_LOST, "what it sends breaks the protocol",
-				"are rdcp and rdcpd of the same version?", true },
+				"is it an rdcpd, and of the same version as this rdcp?", true },
 };
 
 /* The statuses that are about a session; for any other the cause is status_text() and there is no hint. */
@@ -78,7 +78,7 @@ static const struct text status_texts[] = {
 	[STATUS_AUTH_REQUIRED] = { EXITCODE_REFUSED, "the daemon wants a key",
 				   "get one from who runs it, and give it with -i or put it in ~/.config/rdcp/key",
 				   false },
-	[STATUS_BAD_KEY] = { EXITCODE_REFUSED, "the daemon does not know the key in {key}",
+	[STATUS_BAD_KEY] = { EXITCODE_REFUSED, "the daemon does not know the key in '{key}'",
 			     "is it the key-file of a client in its rdcpd.conf(5)? -i gives another", false },
 	[STATUS_BUSY] = { EXITCODE_REFUSED, "the daemon is busy",
 			  "try again later; its rdcpd.conf(5) has max-sessions and max-pinned", true },
@@ -92,10 +92,15 @@ static const struct text silent_refusal = { EXITCODE_CONNECT, "port {port} refus
 					    "is rdcpd running there? 'systemctl start rdcpd'", false };
 static const struct text key_declined = { EXITCODE_REFUSED, "the daemon wants a key and 'none' declined to use one",
 					  "leave out -i none, or unset RDCP_KEY_FILE", false };
-static const struct text key_closed = { EXITCODE_REFUSED, "the daemon wants a key and you may not read {key}",
+static const struct text key_closed = { EXITCODE_REFUSED, "the daemon wants a key and you may not read '{key}'",
 					"ask who runs this machine, or give your own with -i", false };
-static const struct text proof_ignored = { EXITCODE_REFUSED, "the daemon did not accept a proof of the key in {key}",
+static const struct text proof_ignored = { EXITCODE_REFUSED, "the daemon did not accept a proof of the key in '{key}'",
 					   "'rdcp --doctor {host}' looks step by step", true };
+static const struct text impostor = { EXITCODE_REFUSED, "what answers does not have the key in '{key}'",
+				      "is it the right host and port? Somebody else may be answering there", false };
+static const struct text keyless = { EXITCODE_REFUSED,
+				     "the daemon asks for no key and does not prove that it has the key in '{key}'",
+				     "'-i none' copies without, if it is the one you trust", false };
 static const struct text name_unknown = { EXITCODE_CONNECT, "the name cannot be resolved",
 					  "is it spelled right? An address works as well", true };
 static const struct text name_server = { EXITCODE_CONNECT, "the name cannot be resolved",
@@ -195,7 +200,7 @@ static void add_word(struct line *l, const char *word, size_t len)
 		if (p->key && (p->key->path[0] || p->key->skipped[0]))
 			add_escaped(l, p->key->path[0] ? p->key->path : p->key->skipped);
 		else
-			add_string(l, "this file");
+			add_string(l, "?");
 	} else {
 		add(l, word - 1, len + 2); /* not a word of ours: as it stands */
 	}
@@ -274,6 +279,13 @@ int hint_status(const struct hint_peer *p, unsigned int status, const char *text
 	struct line l = { .out = out, .size = size, .peer = p };
 
 	return compose_status(&l, status, text, text_len);
+}
+
+int hint_unproven(const struct hint_peer *p, bool asked, char *out, size_t size)
+{
+	struct line l = { .out = out, .size = size, .peer = p };
+
+	return compose(&l, asked ? &impostor : &keyless, "");
 }
 
 static bool all_zero(const uint8_t *p, size_t len)

@@ -39,6 +39,9 @@ int hint_fault(const struct hint_peer *p, const struct endpoint_fault *fault, ch
 int hint_status(const struct hint_peer *p, unsigned int status, const char *text, size_t text_len, char *out,
 		size_t size);
 
+/* The daemon did not prove that it has our key: it failed to (`asked`: it did ask us to prove ours), or asks nobody for one. */
+int hint_unproven(const struct hint_peer *p, bool asked, char *out, size_t size);
+
 /* A session ended so. EXITCODE_OK and "" when it ended well. */
 int hint_end(const struct hint_peer *p, const struct peer_end *end, char *out, size_t size);
 

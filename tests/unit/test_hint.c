@@ -78,7 +78,7 @@ START_TEST(every_fault_has_its_status_and_a_line)
 		{ ENDPOINT_REFUSED_WRITE, EXITCODE_LOST, "refused a write" },
 		{ ENDPOINT_DEVICE_GONE, EXITCODE_LOST, "went away" },
 		{ ENDPOINT_TIMEOUT, EXITCODE_TIMEOUT, "--timeout" },
-		{ ENDPOINT_PROTOCOL, EXITCODE_LOST, "same version" },
+		{ ENDPOINT_PROTOCOL, EXITCODE_LOST, "is it an rdcpd" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -144,7 +144,7 @@ START_TEST(reasons_of_the_daemon_have_different_sentences)
 		int exit;
 		const char *words;
 	} cases[] = {
-		{ STATUS_BAD_KEY, EXITCODE_REFUSED, "does not know the key in /home/joe/.config/rdcp/key" },
+		{ STATUS_BAD_KEY, EXITCODE_REFUSED, "does not know the key in '/home/joe/.config/rdcp/key'" },
 		{ STATUS_BUSY, EXITCODE_REFUSED, "busy" },
 		{ STATUS_VERSION, EXITCODE_REFUSED, "protocol version" },
 		{ STATUS_NOT_ALLOWED, EXITCODE_REFUSED, "rdcpd.conf(5)" },
@@ -183,12 +183,22 @@ START_TEST(missing_key_says_how_to_get_one)
 	expect("-i none");
 	key = (struct options_key){ .source = OPTIONS_KEY_NONE, .skipped = "/etc/rdcp/key" };
 	rejected(&rej);
-	expect("you may not read /etc/rdcp/key");
+	expect("you may not read '/etc/rdcp/key'");
 	peer.key = NULL;
 	rejected(&rej);
 	expect("~/.config/rdcp/key");
 	ck_assert_int_eq(status_of(STATUS_BAD_KEY, ""), EXITCODE_REFUSED);
-	expect("the key in this file");
+	expect("the key in '?'");
+}
+END_TEST
+
+START_TEST(daemon_without_proof_is_not_trusted)
+{
+	ck_assert_int_eq(hint_unproven(&peer, true, out, sizeof(out)), EXITCODE_REFUSED);
+	expect("does not have the key in '/home/joe/.config/rdcp/key'");
+	ck_assert_int_eq(hint_unproven(&peer, false, out, sizeof(out)), EXITCODE_REFUSED);
+	expect("asks for no key");
+	expect("-i none");
 }
 END_TEST
 
@@ -320,6 +330,7 @@ Suite *hint_suite(void)
 	tcase_add_test(tc, memlock_names_need_and_limit);
 	tcase_add_test(tc, reasons_of_the_daemon_have_different_sentences);
 	tcase_add_test(tc, missing_key_says_how_to_get_one);
+	tcase_add_test(tc, daemon_without_proof_is_not_trusted);
 	tcase_add_test(tc, words_of_the_peer_are_escaped_and_cut);
 	tcase_add_test(tc, foreign_refusals_are_told_apart);
 	tcase_add_test(tc, end_of_a_session_is_told_by_who_ended_it);
