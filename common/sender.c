@@ -478,7 +478,7 @@ static void say_end(struct sender *s)
 {
 	struct wire_record rec = { .type = WIRE_END, .end.files = s->next_id };
 
-	if (!s->end_sent && s->no_more && !s->busy_files && peer_send(s->peer, &rec) == 0)
+	if (!s->end_sent && s->no_more && !s->queue && peer_send(s->peer, &rec) == 0)
 		s->end_sent = true;
 }
 
@@ -559,7 +559,7 @@ int sender_on_done(struct sender *s, const struct wire_record *rec)
 {
 	char text[WIRE_TEXT_MAX + 1];
 
-	if (!s->end_sent)
+	if (!s->end_sent || s->busy_files)
 		return -EPROTO;
 	snprintf(text, sizeof(text), "%.*s", rec->status.text.len, rec->status.text.data);
 	s->events->done(s->owner, (enum status)rec->status.status, text);

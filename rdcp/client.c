@@ -347,6 +347,7 @@ static void run_loop(struct client *c, const struct addrinfo *addresses)
 		connect_start(&c->connect, &c->loop, c->options, addresses, c->have_key ? &c->key : NULL,
 			      c->options->pull ? UINT64_MAX : c->total_bytes, &connect_events, c);
 		r = loop_run(&c->loop);
+		redraw(c);
 	}
 	if (r < 0)
 		client_complain(c, EXITCODE_FAILED, "event loop: %s", strerror(-r));
@@ -369,7 +370,6 @@ static int verdict(struct client *c)
 {
 	bool success = c->exit_code == EXITCODE_OK && !c->signal && c->copied == c->source_count;
 
-	redraw(c);
 	progress_finish(&c->progress, success, now_ns());
 	if (c->signal) {
 		log_err("interrupted, %u of %u files were copied", c->copied, c->source_count);
