@@ -83,10 +83,13 @@ static bool module_listed(const char *list, const char *name)
 	return found;
 }
 
-static bool check_module(const char *name, const char *purpose)
+/* `sign` is what there is when it works, also when it is no module but a part of the kernel. */
+static bool check_module(const char *name, const char *purpose, const char *sign)
 {
-	if (module_loaded(name) || module_listed("modules.builtin", name))
-		return doctor_say(DOCTOR_OK, "kernel module %s (%s)", name, purpose);
+	if (module_loaded(name))
+		return doctor_say(DOCTOR_OK, "kernel module %s (%s) is loaded", name, purpose);
+	if (access(sign, F_OK) == 0 || module_listed("modules.builtin", name))
+		return doctor_say(DOCTOR_OK, "%s (%s) is part of the kernel", name, purpose);
 	if (module_listed("modules.dep", name))
 		return doctor_say(DOCTOR_FAIL, "kernel module %s (%s) is not loaded: 'modprobe %s' as root", name,
 				  purpose, name);
@@ -94,7 +97,8 @@ static bool check_module(const char *name, const char *purpose)
 			  purpose);
 }
 
-static void check_drivers(void)
+/* There is no device: what could make one? */
+static void say_drivers(void)
 {
 	static const char *const drivers[] = { "rdma_rxe",   "siw",  "mlx5_ib",  "mlx4_ib",        "irdma",   "bnxt_re",
 					       "iw_cxgb4",   "qedr", "erdma",    "hns_roce_hw_v2", "mana_ib", "ocrdma",
@@ -109,20 +113,17 @@ static void check_drivers(void)
 		strcat(found, drivers[i]);
 	}
 	if (found[0])
-		doctor_say(DOCTOR_OK, "RDMA driver: %s", found);
-	else if (module_listed("modules.dep", "rdma_rxe"))
-		doctor_say(DOCTOR_WARN,
-			   "no RDMA driver that is known here is loaded; rdma_rxe makes any network card do");
-	else
-		doctor_say(DOCTOR_WARN, "no RDMA driver that is known here is loaded, and this kernel has no rdma_rxe");
+		doctor_say(DOCTOR_MORE, "loaded without finding one: %s", found);
+	if (module_loaded("rdma_rxe") || module_listed("modules.dep", "rdma_rxe"))
+		doctor_say(DOCTOR_MORE, "'rdma link add rxe0 type rxe netdev NETDEV' makes one of a network interface");
+	doctor_say(DOCTOR_MORE, "--transport=tcp copies without, if the daemon is told to listen for that");
 }
 
 static bool check_modules(void)
 {
-	bool connection = check_module("rdma_ucm", "makes connections");
-	bool verbs = check_module("ib_uverbs", "moves data");
+	bool connection = check_module("rdma_ucm", "makes connections", "/sys/class/misc/rdma_cm");
+	bool verbs = check_module("ib_uverbs", "moves data", "/sys/class/infiniband_verbs");
 
-	check_drivers();
 	return connection && verbs;
 }
 
@@ -251,10 +252,7 @@ static bool check_devices(const struct options *o)
 		usable |= check_device(o, &devices.list[i]);
 	if (devices.count == 0) {
 		doctor_say(DOCTOR_FAIL, "there is no RDMA device on this machine");
-		if (module_loaded("rdma_rxe") || module_listed("modules.dep", "rdma_rxe"))
-			doctor_say(DOCTOR_MORE,
-				   "'rdma link add rxe0 type rxe netdev NETDEV' makes one of a network interface");
-		doctor_say(DOCTOR_MORE, "--transport=tcp copies without, if the daemon is told to listen for that");
+		say_drivers();
 	} else if (!usable) {
 		doctor_say(DOCTOR_FAIL, "no port is both active and has an address");
 	}

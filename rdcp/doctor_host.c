@@ -256,6 +256,7 @@ static bool judge(const struct probe *p, const struct options_key *where, uint16
 	const struct hint_peer peer = { .host = p->shown,
 					.port = port,
 					.tcp = p->o->transport == OPTIONS_TCP,
+					.window = 1ULL << (p->req.slot_log2 + p->req.slots_log2),
 					.family = p->o->family,
 					.key = where };
 	char line[HINT_SIZE];

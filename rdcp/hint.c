@@ -22,6 +22,8 @@
 #include "common/util.h"
 #include "common/wire.h"
 
+#define MESSAGES_PINNED (2 * MIB) /* what a session pins beside its slab, at most */
+
 struct text {
 	enum exitcode exit;
 	const char *cause;
@@ -41,7 +43,7 @@ static const struct text fault_texts[] = {
 	[ENDPOINT_ADDRESS] = { EXITCODE_CONNECT, "no RDMA device here is on the way to that address", "{addresses}",
 			       false },
 	[ENDPOINT_NO_ROUTE] = { EXITCODE_CONNECT, "there is no route to it, or nobody has that address",
-				"is the host up? 'rdcp --doctor {host}' looks step by step", false },
+				"is the host up? 'ping {host}' and 'ip route get' may tell", false },
 	[ENDPOINT_NOBODY] = { EXITCODE_CONNECT, "nobody listens on port {port}",
 			      "is rdcpd running there? 'systemctl start rdcpd'", false },
 	[ENDPOINT_REJECTED] = { EXITCODE_CONNECT, "what listens on port {port} is not an rdcpd",
@@ -95,7 +97,7 @@ static const struct text key_declined = { EXITCODE_REFUSED, "the daemon wants a 
 static const struct text key_closed = { EXITCODE_REFUSED, "the daemon wants a key and you may not read '{key}'",
 					"ask who runs this machine, or give your own with -i", false };
 static const struct text proof_ignored = { EXITCODE_REFUSED, "the daemon did not accept a proof of the key in '{key}'",
-					   "'rdcp --doctor {host}' looks step by step", true };
+					   "'journalctl -u rdcpd' there should say why", true };
 static const struct text impostor = { EXITCODE_REFUSED, "what answers does not have the key in '{key}'",
 				      "is it the right host and port? Somebody else may be answering there", false };
 static const struct text keyless = { EXITCODE_REFUSED,
@@ -175,9 +177,12 @@ static void add_limit(struct line *l)
 static void add_word(struct line *l, const char *word, size_t len)
 {
 	const struct hint_peer *p = l->peer;
-	uint64_t need = l->fault ? l->fault->need : 0;
+	uint64_t need = p->window ? p->window + MESSAGES_PINNED : 0;
 	char text[32];
 
+	/* The registration that failed may not have been the last. */
+	if (l->fault && l->fault->need > need)
+		need = l->fault->need;
 #define IS(s) (len == strlen(s) && memcmp(word, s, len) == 0)
 	if (IS("host")) {
 		add_escaped(l, p->host);
@@ -365,6 +370,7 @@ void hint_peer_init(struct hint_peer *p, const struct options *o, const struct o
 		.host = at->host,
 		.port = options_port(o),
 		.tcp = o->transport == OPTIONS_TCP,
+		.window = 1ULL << (o->slot_log2 + o->slots_log2),
 		.family = o->family,
 		.key = key,
 		.shadow = location_shadows_file(at) ? at->text : NULL,

@@ -23,6 +23,7 @@ struct hint_peer {
 	const char *host; /* as the user wrote it, unescaped */
 	uint16_t port;
 	bool tcp;                      /* --transport=tcp */
+	uint64_t window;               /* bytes that a copy registers beside its messages; 0: not known */
 	int family;                    /* AF_INET, AF_INET6: the user wanted only these */
 	const struct options_key *key; /* where the key is from; NULL: not known */
 	const char *shadow;            /* the operand, when a local file has the same name; else NULL */

@@ -68,7 +68,7 @@ START_TEST(every_fault_has_its_status_and_a_line)
 		{ ENDPOINT_NO_DEVICE, EXITCODE_CONNECT, "no RDMA device" },
 		{ ENDPOINT_LOOPBACK, EXITCODE_CONNECT, "10.0.0.1 (rxe0)" },
 		{ ENDPOINT_ADDRESS, EXITCODE_CONNECT, "10.0.0.1 (rxe0)" },
-		{ ENDPOINT_NO_ROUTE, EXITCODE_CONNECT, "rdcp --doctor node-17.example.org" },
+		{ ENDPOINT_NO_ROUTE, EXITCODE_CONNECT, "ping node-17.example.org" },
 		{ ENDPOINT_NOBODY, EXITCODE_CONNECT, "systemctl start rdcpd" },
 		{ ENDPOINT_REJECTED, EXITCODE_CONNECT, "refused without a reason" },
 		{ ENDPOINT_UNREACHABLE, EXITCODE_CONNECT, "UDP port 4791" },
@@ -134,6 +134,10 @@ START_TEST(memlock_names_need_and_limit)
 	fault_of(ENDPOINT_MEMLOCK, "");
 	ck_assert_int_eq(setrlimit(RLIMIT_MEMLOCK, &before), 0);
 	expect("6.0 MiB of memory have to be locked and the limit is 64.0 KiB");
+	peer.window = 16 * MIB;
+	fault_of(ENDPOINT_MEMLOCK, "");
+	expect("18.0 MiB of memory");
+	expect("ulimit -l 18432");
 }
 END_TEST
 
