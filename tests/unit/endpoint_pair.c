@@ -392,7 +392,7 @@ static void on_written(struct endpoint_work *w, int status)
 
 int side_write(struct side *s, struct post *post, unsigned int slot, size_t off, size_t len)
 {
-	post->side = s;
+	*post = (struct post){ .side = s, .on_written = post->on_written };
 	post->work.written = on_written;
 	return endpoint_post_write(s->ep, &post->work, slot, off, len);
 }

@@ -221,17 +221,19 @@ static void abort_on_written(struct post *post)
 
 START_TEST(abort_inside_written_closes_once)
 {
+	struct post hooked[3] = { 0 };
+
 	pair_init(&pair, _i);
 	pair_connect(&pair);
 	for (unsigned int i = 0; i < 3; i++) {
-		posts[i].on_written = abort_on_written;
-		ck_assert_int_eq(side_write(&pair.client, &posts[i], i, 0, 4096), 0);
+		hooked[i].on_written = abort_on_written;
+		ck_assert_int_eq(side_write(&pair.client, &hooked[i], i, 0, 4096), 0);
 	}
 	ck_assert(side_say(&pair.client, "w", 1));
 	pair_run(&pair, both_closed);
 	expect_aborted(&pair.client);
 	for (unsigned int i = 0; i < 3; i++)
-		ck_assert_uint_eq(posts[i].calls, 1);
+		ck_assert_uint_eq(hooked[i].calls, 1);
 	pair_done(&pair);
 }
 END_TEST
