@@ -27,6 +27,7 @@
 #include "slab.h"
 #include "util.h"
 
+#define LINGER_TIMEOUT (3 * SEC) /* for what is in the socket to arrive, and the peer to close */
 #define UNACKNOWLEDGED_MS 30000U /* data that the peer's host does not acknowledge for so long ends the connection */
 
 _Static_assert(WIRE_REJ_MAX <= WIRE_REP_MAX && WIRE_REQ_SIZE <= WIRE_REP_MAX, "a blob buffer holds each blob");
@@ -399,6 +400,7 @@ static void stream_shutdown(struct endpoint *ep)
 		return;
 	}
 	s->phase = STREAM_LINGERING;
+	loop_timer_set(ep->loop, &ep->deadline, now_ns() + LINGER_TIMEOUT); /* then stream_force_drain() */
 	if (s->refused_write)
 		stream_drop_queue(s);
 	if (!s->rejected)
