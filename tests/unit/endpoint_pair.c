@@ -34,6 +34,13 @@ bool is_tcp(const struct pair *p)
 	return p->transport == &endpoint_stream;
 }
 
+bool is_iwarp(const struct pair *p)
+{
+	const char *kind = getenv("RDCP_LAB_KIND");
+
+	return !is_tcp(p) && kind && strstr(kind, "siw");
+}
+
 /* ---- events ------------------------------------------------------------------------------------------------- */
 
 void pair_check(struct pair *p)
@@ -415,6 +422,16 @@ void expect_filled(struct side *s, unsigned int round, unsigned int slot)
 	for (size_t i = 0; i < s->slab.slot_size; i++)
 		if (p[i] != pattern(round, slot, i))
 			ck_abort_msg("round %u slot %u byte %zu is not what was written", round, slot, i);
+}
+
+/* An assertion for each byte would cost a system call for each byte. */
+bool all_bytes_are(const uint8_t *p, size_t len, uint8_t value)
+{
+	while (len && *p == value) {
+		p++;
+		len--;
+	}
+	return !len;
 }
 
 unsigned int open_descriptors(void)

@@ -77,6 +77,8 @@ struct post {
 /* The transports to test: tcp, and rdma when RDCP_TEST_RDMA_ADDR names an address of a device. */
 int transports(void);
 bool is_tcp(const struct pair *p);
+/* siw tells the writer no more than that the connection ended (RFC 5040 has a TERMINATE for it). The lab says so. */
+bool is_iwarp(const struct pair *p);
 
 /* Everything but the connection: loop, guard, a free port. Geometry and stops may be changed until pair_start(). */
 void pair_init(struct pair *p, int transport);
@@ -104,6 +106,7 @@ struct endpoint_request *steal_request(struct pair *p);
 /* Slot contents that tell rounds and slots apart. */
 void fill(struct side *s, unsigned int round, unsigned int slot);
 void expect_filled(struct side *s, unsigned int round, unsigned int slot);
+bool all_bytes_are(const uint8_t *p, size_t len, uint8_t value);
 
 unsigned int open_descriptors(void);
 

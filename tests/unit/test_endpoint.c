@@ -224,23 +224,6 @@ START_TEST(half_made_server_closes_once_and_the_client_notices)
 }
 END_TEST
 
-START_TEST(request_outlives_its_listener)
-{
-	pair_init(&pair, _i);
-	pair.server.stop = STOP_REQUESTED;
-	pair_listen(&pair);
-	pair_start(&pair);
-	pair_run(&pair, requested);
-	loop_remove(&pair.loop, &pair.listener_source);
-	endpoint_listener_free(pair.listener);
-	pair.listener = NULL;
-	pair.server.stop = STOP_NEVER;
-	side_accept(&pair.server);
-	pair_run(&pair, client_connected);
-	pair_done(&pair);
-}
-END_TEST
-
 START_TEST(null_is_free)
 {
 	endpoint_free(NULL);
@@ -277,7 +260,6 @@ static TCase *half_made_case(void)
 	endpoint_test(tc, close_right_after_dial_closes_once);
 	endpoint_test(tc, half_made_client_closes_once);
 	endpoint_test(tc, half_made_server_closes_once_and_the_client_notices);
-	endpoint_test(tc, request_outlives_its_listener);
 	tcase_add_test(tc, null_is_free);
 	tcase_add_test(tc, rdma_is_tested_too);
 	return tc;

@@ -50,7 +50,8 @@ static void expect_full(struct side *s, const uint8_t *records, size_t len)
 {
 	ck_assert_uint_eq(len, WIRE_RECORDS_MAX);
 	for (size_t i = 0; i < len; i++)
-		ck_assert_uint_eq(records[i], (uint8_t)(i * 7));
+		if (records[i] != (uint8_t)(i * 7))
+			ck_abort_msg("byte %zu is not what was sent", i);
 }
 
 static bool server_has_message(struct pair *p)
@@ -338,11 +339,9 @@ static void write_part(unsigned int slot, size_t off, size_t len)
 	ck_assert(side_say(&pair.client, "w", 1));
 	pair_run(&pair, first_post_written);
 	ck_assert_int_eq(posts[0].status, 0);
-	for (size_t i = 0; i < slab_bytes(to); i++) {
-		bool written = i >= at && i < at + len;
-
-		ck_assert_uint_eq(to->base[i], written ? pair.client.slab.base[i] : 0xee);
-	}
+	ck_assert(all_bytes_are(to->base, at, 0xee));
+	ck_assert_mem_eq(to->base + at, pair.client.slab.base + at, len);
+	ck_assert(all_bytes_are(to->base + at + len, slab_bytes(to) - at - len, 0xee));
 }
 
 START_TEST(write_touches_just_its_bytes)
@@ -381,6 +380,18 @@ END_TEST
 
 /* ---- writes that are refused -------------------------------------------------------------------------------- */
 
+static void expect_refused(void)
+{
+	if (!is_iwarp(&pair))
+		ck_assert_int_eq(pair.client.fault.kind, ENDPOINT_REFUSED_WRITE);
+	if (is_tcp(&pair))
+		ck_assert_int_eq(pair.server.fault.kind, ENDPOINT_PROTOCOL);
+	ck_assert_uint_eq(posts[0].calls, 1);
+	ck_assert(!posts[0].after_closed);
+	ck_assert_uint_eq(pair.server.messages, 0);
+	ck_assert(all_bytes_are(pair.server.slab.base, slab_bytes(&pair.server.slab), 0));
+}
+
 static void refused_write(int transport, uint64_t base_shift, uint32_t rkey_change, size_t len)
 {
 	pair_init(&pair, transport);
@@ -390,14 +401,7 @@ static void refused_write(int transport, uint64_t base_shift, uint32_t rkey_chan
 	ck_assert_int_eq(side_write(&pair.client, &posts[0], 0, 0, len), 0);
 	ck_assert(side_say(&pair.client, "w", 1));
 	pair_run(&pair, both_closed);
-	ck_assert_int_eq(pair.client.fault.kind, ENDPOINT_REFUSED_WRITE);
-	if (is_tcp(&pair))
-		ck_assert_int_eq(pair.server.fault.kind, ENDPOINT_PROTOCOL);
-	ck_assert_uint_eq(posts[0].calls, 1);
-	ck_assert(!posts[0].after_closed);
-	ck_assert_uint_eq(pair.server.messages, 0);
-	for (size_t i = 0; i < slab_bytes(&pair.server.slab); i++)
-		ck_assert_uint_eq(pair.server.slab.base[i], 0);
+	expect_refused();
 	pair_done(&pair);
 }
 
@@ -428,8 +432,7 @@ START_TEST(write_into_a_slab_that_is_not_for_writing_is_refused)
 	ck_assert_int_eq(side_write(&pair.client, &posts[0], 0, 0, 16), 0);
 	ck_assert(side_say(&pair.client, "w", 1));
 	pair_run(&pair, both_closed);
-	ck_assert_int_eq(pair.client.fault.kind, ENDPOINT_REFUSED_WRITE);
-	ck_assert_uint_eq(posts[0].calls, 1);
+	expect_refused();
 	pair_done(&pair);
 }
 END_TEST

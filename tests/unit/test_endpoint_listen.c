@@ -179,6 +179,23 @@ START_TEST(wildcards_of_both_families_share_a_port)
 }
 END_TEST
 
+START_TEST(request_outlives_its_listener)
+{
+	pair_init(&pair, 0);
+	pair.server.stop = STOP_REQUESTED;
+	pair_listen(&pair);
+	pair_start(&pair);
+	pair_run(&pair, request_kept);
+	loop_remove(&pair.loop, &pair.listener_source);
+	endpoint_listener_free(pair.listener);
+	pair.listener = NULL;
+	pair.server.stop = STOP_NEVER;
+	side_accept(&pair.server);
+	pair_run(&pair, client_connected);
+	pair_done(&pair);
+}
+END_TEST
+
 START_TEST(listener_leaves_no_descriptors_behind)
 {
 	unsigned int before = open_descriptors();
@@ -206,6 +223,7 @@ static TCase *strangers_case(void)
 	tcase_add_test(tc, caller_is_hung_up_on_when_descriptors_run_out);
 	tcase_add_test(tc, listener_without_any_descriptor_does_not_spin_and_recovers);
 	tcase_add_test(tc, wildcards_of_both_families_share_a_port);
+	tcase_add_test(tc, request_outlives_its_listener);
 	tcase_add_test(tc, listener_leaves_no_descriptors_behind);
 	return tc;
 }
