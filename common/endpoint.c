@@ -18,7 +18,7 @@
 #include "util.h"
 
 #define FLUSH_TIMEOUT (3 * SEC) /* endpoint_close(): for the peer to take what was committed */
-#define DRAIN_TIMEOUT (3 * SEC) /* for posted work to come home after the queue pair was told to stop */
+#define DRAIN_TIMEOUT (SEC / 4) /* for posted work to come home; siw loses some, and destroying the queue pair ends it anyway */
 
 static void on_fail_task(struct loop_task *t);
 static void on_flush_task(struct loop_task *t);
@@ -129,7 +129,8 @@ int endpoint_register(struct endpoint *ep, const struct slab *slab, bool remote_
 static void enter_connecting(struct endpoint *ep, int r, const char *step)
 {
 	if (r < 0) {
-		endpoint_fail(ep, ENDPOINT_RESOURCES, r, "%s", step);
+		/* iWARP connects TCP first, and may know at once that nobody is there. */
+		endpoint_fail(ep, r == -ECONNREFUSED ? ENDPOINT_NOBODY : ENDPOINT_RESOURCES, r, "%s", step);
 		return;
 	}
 	ep->state = ENDPOINT_CONNECTING;
@@ -279,7 +280,7 @@ void endpoint_free(struct endpoint *ep)
 
 void endpoint_set_credits(struct endpoint *ep, unsigned int peer_receives)
 {
-	ep->credits = peer_receives;
+	ep->credits = peer_receives < ENDPOINT_MAX_RECEIVES ? peer_receives : ENDPOINT_MAX_RECEIVES;
 }
 
 void endpoint_aim(struct endpoint *ep, uint64_t base, uint32_t rkey)

@@ -26,6 +26,7 @@
 #define POLL_BATCH 32
 #define RECEIVE_WR (1ULL << 63) /* in wr_id: a receive; without it the position in `posted` */
 #define MIN_RNR_TIMER 12        /* 0.64 ms */
+#define STOPPED_GRACE (SEC / 2)
 
 /* ---- limits ------------------------------------------------------------------------------------------------- */
 
@@ -287,14 +288,22 @@ static enum endpoint_fault_kind fault_of_status(enum ibv_wc_status status)
 	}
 }
 
+/* iWARP stops the queue pair before the connection manager tells why: rejected, or disconnected. It gets a moment. */
+void verbs_on_stopped(struct loop_timer *t)
+{
+	struct verbs_endpoint *v = container_of(t, struct verbs_endpoint, stopped);
+
+	endpoint_fail(&v->base, ENDPOINT_LOST, -ECONNRESET, "the queue pair stopped");
+}
+
 /* On a failed completion only wr_id and status can be trusted (ibv_poll_cq(3)). */
 static void on_failed_completion(struct verbs_endpoint *v, const struct ibv_wc *wc)
 {
 	if (wc->status != IBV_WC_WR_FLUSH_ERR)
 		endpoint_fail(&v->base, fault_of_status(wc->status), -EIO, "work completion: %s (vendor error 0x%x)",
 			      ibv_wc_status_str(wc->status), wc->vendor_err);
-	else if (v->base.state < ENDPOINT_DRAINING)
-		endpoint_fail(&v->base, ENDPOINT_LOST, -ECONNRESET, "the queue pair stopped");
+	else if (v->base.state < ENDPOINT_DRAINING && !v->stopped.at_ns)
+		loop_timer_set(v->base.loop, &v->stopped, now_ns() + STOPPED_GRACE);
 	if (wc->wr_id & RECEIVE_WR)
 		return;
 	complete_before(v, wc->wr_id);
@@ -413,8 +422,16 @@ static int watch_async(struct verbs_endpoint *v)
 		close(fd);
 		return r;
 	}
-	r = verbs_set_nonblocking(v->id->verbs->async_fd);
-	return r < 0 ? r : watch(v, &v->async_source, v->id->verbs->async_fd, on_async_event);
+	/* A descriptor of our own: one loop may watch several endpoints of one device. */
+	fd = fcntl(v->id->verbs->async_fd, F_DUPFD_CLOEXEC, 0);
+	if (fd < 0)
+		return fail(-errno, "the device's async_fd");
+	r = verbs_set_nonblocking(fd);
+	if (r == 0)
+		r = watch(v, &v->async_source, fd, on_async_event);
+	if (r < 0)
+		close(fd);
+	return r;
 }
 
 /* ---- making it all ------------------------------------------------------------------------------------------ */
@@ -466,10 +483,13 @@ void verbs_destroy_qp(struct verbs_endpoint *v)
 		complete_one(v, -ECANCELED);
 }
 
-static void unwatch(struct verbs_endpoint *v, struct loop_source *s)
+static void unwatch(struct verbs_endpoint *v, struct loop_source *s, bool close_fd)
 {
-	if (s->fd >= 0)
-		loop_remove(v->base.loop, s);
+	if (s->fd < 0)
+		return;
+	loop_remove(v->base.loop, s);
+	if (close_fd)
+		close(s->fd);
 	s->fd = -1;
 }
 
@@ -481,13 +501,10 @@ static void log_destroy(const char *what, int r)
 
 void verbs_destroy_queues(struct verbs_endpoint *v)
 {
-	int alarm_fd = v->alarm_source.fd;
-
-	unwatch(v, &v->async_source);
-	unwatch(v, &v->alarm_source);
-	unwatch(v, &v->cq_source);
-	if (alarm_fd >= 0)
-		close(alarm_fd);
+	unwatch(v, &v->async_source, true);
+	unwatch(v, &v->alarm_source, true);
+	unwatch(v, &v->cq_source, false);
+	loop_timer_cancel(v->base.loop, &v->stopped);
 	if (v->slab_mr)
 		log_destroy("ibv_dereg_mr", ibv_dereg_mr(v->slab_mr));
 	if (v->messages_mr)

@@ -27,7 +27,7 @@ struct verbs_endpoint {
 	struct rdma_cm_id *id;
 	struct loop_source cm_source;    /* channel */
 	struct loop_source cq_source;    /* cq_channel */
-	struct loop_source async_source; /* id->verbs->async_fd, which all sessions on the device share */
+	struct loop_source async_source; /* a dup of id->verbs->async_fd, which all sessions on the device share */
 	struct loop_source alarm_source; /* eventfd: an async event about this endpoint was read, maybe by another thread */
 	atomic_int alarm;                /* its enum ibv_event_type, or -1 */
 
@@ -42,6 +42,7 @@ struct verbs_endpoint {
 	uint64_t posted_head, posted_tail; /* oldest outstanding, next to post */
 	unsigned int writes, slots;        /* writes outstanding, and how many may be */
 	bool established;                  /* the CM said so: a disconnect is due */
+	struct loop_timer stopped;         /* the queue pair stopped, and the CM did not say why yet */
 };
 
 static inline struct verbs_endpoint *verbs_endpoint(struct endpoint *ep)
@@ -57,6 +58,8 @@ void verbs_limits(const struct endpoint *ep, struct endpoint_limits *ret_limits)
 int verbs_post_message(struct endpoint *ep, unsigned int index, size_t len);
 int verbs_post_receive(struct endpoint *ep, unsigned int index);
 int verbs_post_write(struct endpoint *ep, struct endpoint_work *w, unsigned int slot, size_t off, size_t len);
+
+void verbs_on_stopped(struct loop_timer *t);
 
 /* Takes every completion there is. The messages a peer sent before it disconnected are among them. */
 void verbs_drain_cq(struct verbs_endpoint *v);

@@ -74,6 +74,13 @@ static struct cm_meaning meaning_of(enum rdma_cm_event_type type)
 	return cm_meanings[type];
 }
 
+static bool is_loopback(const struct sockaddr *addr)
+{
+	if (addr->sa_family == AF_INET)
+		return ntohl(((const struct sockaddr_in *)addr)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+	return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)addr)->sin6_addr);
+}
+
 /* ---- an endpoint's events ----------------------------------------------------------------------------------- */
 
 static void resolve_route(struct verbs_endpoint *v)
@@ -129,7 +136,11 @@ static void on_disconnected(struct verbs_endpoint *v)
 
 static void on_cm_failure(struct verbs_endpoint *v, const struct rdma_cm_event *event, enum endpoint_fault_kind kind)
 {
-	if (event->event == RDMA_CM_EVENT_ADDR_ERROR && event->status == -ENODEV)
+	const struct sockaddr *peer = rdma_get_peer_addr(v->id);
+
+	if (kind == ENDPOINT_NO_ROUTE && is_loopback(peer))
+		kind = ENDPOINT_LOOPBACK;
+	else if (event->event == RDMA_CM_EVENT_ADDR_ERROR && event->status == -ENODEV)
 		kind = ENDPOINT_ADDRESS;
 	if (kind == ENDPOINT_UNREACHABLE && v->base.state >= ENDPOINT_CONNECTED)
 		kind = ENDPOINT_LOST;
@@ -190,13 +201,6 @@ static bool any_device(void)
 	return n > 0;
 }
 
-static bool is_loopback(const struct sockaddr *addr)
-{
-	if (addr->sa_family == AF_INET)
-		return ntohl(((const struct sockaddr_in *)addr)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
-	return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)addr)->sin6_addr);
-}
-
 /* What an early "no such device" means. */
 static enum endpoint_fault_kind kind_of_missing(const struct sockaddr *addr)
 {
@@ -246,6 +250,7 @@ static struct verbs_endpoint *new_endpoint(struct loop *loop)
 		return NULL;
 	endpoint_init(&v->base, &endpoint_rdma, loop);
 	v->cm_source.fd = v->cq_source.fd = v->async_source.fd = v->alarm_source.fd = -1;
+	v->stopped.expired = verbs_on_stopped;
 	return v;
 }
 
