@@ -14,6 +14,11 @@
 #include "error.h"
 #include "wire_cursor.h"
 
+/* Picks the widest vector unit of the machine at run time; libxxhash has it on x86-64. */
+#if __has_include(<xxh_x86dispatch.h>)
+#include <xxh_x86dispatch.h>
+#endif
+
 #define ENTRY_SIZE 24 /* of one chunk in the list: offset, length, hash */
 
 static_assert(sizeof(XXH128_canonical_t) == WIRE_DIGEST_SIZE, "the digest of CLOSE is an XXH3 of 128 bits");

@@ -344,6 +344,10 @@ uint8_t *endpoint_reserve(struct endpoint *ep, size_t size)
 void endpoint_commit(struct endpoint *ep, size_t used)
 {
 	ep->built += used;
+	if (ep->built == WIRE_MESSAGE_HEADER) { /* reserved for nothing: a close must not wait for it */
+		ep->free_sends[ep->free_send_count++] = (uint16_t)ep->building;
+		ep->building = -1;
+	}
 	loop_defer(ep->loop, &ep->flush_task);
 }
 

@@ -198,15 +198,40 @@ int verbs_post_receive(struct endpoint *ep, unsigned int index)
 	return -abs(ibv_post_recv(v->id->qp, &wr, &bad));
 }
 
-static int post_send_wr(struct verbs_endpoint *v, struct ibv_send_wr *wr, struct verbs_posted posted)
+/*
+ * Hands the chain to the device: one call, one doorbell, for a message and the writes it names. What the device did not
+ * take stays in `posted` and ends with the queue pair, each piece once.
+ */
+static int submit_chain(struct verbs_endpoint *v)
 {
 	struct ibv_send_wr *bad;
+	unsigned int n = v->chained;
 	int r;
 
-	wr->wr_id = v->posted_tail;
-	r = -abs(ibv_post_send(v->id->qp, wr, &bad));
+	v->chained = 0;
+	if (!n)
+		return 0;
+	v->chain[n - 1].next = NULL;
+	r = -abs(ibv_post_send(v->id->qp, v->chain, &bad));
 	if (r < 0)
-		return r;
+		endpoint_fail(&v->base, ENDPOINT_LOST, r, "ibv_post_send");
+	return r;
+}
+
+/* Room was accounted for: the queue is as deep as all that can be outstanding. */
+static int chain_wr(struct verbs_endpoint *v, struct ibv_send_wr wr, struct ibv_sge sge, struct verbs_posted posted)
+{
+	unsigned int i;
+
+	if (v->chained == VERBS_CHAIN && submit_chain(v) < 0)
+		return -EIO;
+	i = v->chained++;
+	v->chain_sge[i] = sge;
+	v->chain[i] = wr;
+	v->chain[i].wr_id = v->posted_tail;
+	v->chain[i].sg_list = &v->chain_sge[i];
+	v->chain[i].num_sge = 1;
+	v->chain[i].next = &v->chain[(i + 1) % VERBS_CHAIN];
 	v->posted[v->posted_tail++ & (v->depth - 1)] = posted;
 	return 0;
 }
@@ -219,16 +244,14 @@ int verbs_post_message(struct endpoint *ep, unsigned int index, size_t len)
 		.length = (uint32_t)len,
 		.lkey = v->messages_mr->lkey,
 	};
-	struct ibv_send_wr wr = {
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_SEND,
-		.send_flags = IBV_SEND_SIGNALED,
-	};
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED };
 
-	return post_send_wr(v, &wr, (struct verbs_posted){ .message = (uint16_t)index });
+	if (chain_wr(v, wr, sge, (struct verbs_posted){ .message = (uint16_t)index }) == 0)
+		submit_chain(v);
+	return 0; /* a device that refuses has failed the endpoint */
 }
 
+/* Waits in the chain for the message that names it, which the engine commits in the same breath. */
 int verbs_post_write(struct endpoint *ep, struct endpoint_work *w, unsigned int slot, size_t off, size_t len)
 {
 	struct verbs_endpoint *v = verbs_endpoint(ep);
@@ -239,8 +262,6 @@ int verbs_post_write(struct endpoint *ep, struct endpoint_work *w, unsigned int 
 		.lkey = v->slab_mr->lkey,
 	};
 	struct ibv_send_wr wr = {
-		.sg_list = &sge,
-		.num_sge = 1,
 		.opcode = IBV_WR_RDMA_WRITE,
 		.wr.rdma = { .remote_addr = ep->remote_base + at, .rkey = ep->remote_rkey },
 	};
@@ -248,7 +269,7 @@ int verbs_post_write(struct endpoint *ep, struct endpoint_work *w, unsigned int 
 
 	if (v->writes == v->slots)
 		return -ENOBUFS;
-	r = post_send_wr(v, &wr, (struct verbs_posted){ .work = w });
+	r = chain_wr(v, wr, sge, (struct verbs_posted){ .work = w });
 	if (r == 0)
 		v->writes++;
 	return r;

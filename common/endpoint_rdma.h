@@ -21,6 +21,8 @@ struct verbs_posted {
 	uint16_t message;           /* the send buffer */
 };
 
+#define VERBS_CHAIN 8 /* work requests handed to the device at once */
+
 struct verbs_endpoint {
 	struct endpoint base;
 	struct rdma_event_channel *channel; /* this endpoint's own */
@@ -40,6 +42,9 @@ struct verbs_endpoint {
 	struct verbs_posted *posted; /* ring of `depth`, a power of two */
 	unsigned int depth;
 	uint64_t posted_head, posted_tail; /* oldest outstanding, next to post */
+	struct ibv_send_wr chain[VERBS_CHAIN]; /* counted in posted_tail, not yet with the device */
+	struct ibv_sge chain_sge[VERBS_CHAIN];
+	unsigned int chained;
 	unsigned int writes, slots;        /* writes outstanding, and how many may be */
 	bool established;                  /* the CM said so: a disconnect is due */
 	struct loop_timer stopped;         /* the queue pair stopped, and the CM did not say why yet */

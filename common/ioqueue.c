@@ -29,6 +29,8 @@
 
 #define THREADS_MAX 64
 
+#define MAX_SHARE 4 /* jobs a worker takes at once */
+
 struct job_list {
 	struct io_job *head, **tail;
 	unsigned int count;
@@ -106,6 +108,14 @@ static void wait_for_work(struct ioqueue *q)
 	}
 }
 
+/* Enough to spread the cost of a hand-over, few enough that the first of them is not kept waiting for long. */
+static unsigned int share_of(const struct ioqueue *q)
+{
+	unsigned int share = (q->queued.count + q->threads - 1) / q->threads;
+
+	return share < MAX_SHARE ? share : MAX_SHARE;
+}
+
 /* Called and left with the lock held. */
 static void run_share(struct ioqueue *q)
 {
@@ -114,7 +124,7 @@ static void run_share(struct ioqueue *q)
 	bool first;
 
 	list_init(&share);
-	list_move(&share, &q->queued, (q->queued.count + q->threads - 1) / q->threads);
+	list_move(&share, &q->queued, share_of(q));
 	pthread_mutex_unlock(&q->lock);
 	for (job = share.head; job; job = job->next)
 		job->run(job);

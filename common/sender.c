@@ -401,7 +401,6 @@ static bool say_chunk(struct sender *s, struct send_file *f, struct send_chunk *
 		return false; /* the endpoint is ending */
 	}
 	endpoint_commit(s->peer->ep, (size_t)wire_encode(&rec, room, size));
-	endpoint_flush(s->peer->ep);
 	c->posted = true;
 	digest_add(&f->digest, c->offset, rec.data.len, c->hash);
 	f->announced += rec.data.len;

@@ -39,7 +39,7 @@
 
 /* Limits of receives_log2. With a single receive the last-credit rule of endpoint.h would stop everything. Those of
  * slot_log2 and slots_log2 are in slab.h. */
-#define WIRE_MIN_RECEIVES_LOG2 1
+#define WIRE_MIN_RECEIVES_LOG2 2
 #define WIRE_MAX_RECEIVES_LOG2 10
 
 enum wire_blob_flags {

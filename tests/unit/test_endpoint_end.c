@@ -284,6 +284,20 @@ START_TEST(close_delivers_writes_that_a_message_names)
 }
 END_TEST
 
+START_TEST(close_after_an_empty_commit_is_orderly)
+{
+	pair_init(&pair, _i);
+	pair_connect(&pair);
+	ck_assert_ptr_nonnull(endpoint_reserve(pair.client.ep, 100));
+	endpoint_commit(pair.client.ep, 0);
+	endpoint_close(pair.client.ep);
+	pair_run(&pair, both_closed);
+	ck_assert_int_eq(pair.client.fault.kind, ENDPOINT_CLOSED);
+	ck_assert_int_eq(pair.server.fault.kind, ENDPOINT_CLOSED);
+	pair_done(&pair);
+}
+END_TEST
+
 START_TEST(close_at_both_ends_at_once_is_orderly)
 {
 	pair_init(&pair, _i);
@@ -346,6 +360,7 @@ static TCase *ends_case(void)
 	endpoint_test(tc, abort_inside_written_closes_once);
 	endpoint_test(tc, close_delivers_what_was_committed);
 	endpoint_test(tc, close_delivers_writes_that_a_message_names);
+	endpoint_test(tc, close_after_an_empty_commit_is_orderly);
 	endpoint_test(tc, close_at_both_ends_at_once_is_orderly);
 	endpoint_test(tc, close_then_abort_closes_once);
 	endpoint_test(tc, connections_leak_no_descriptors);
