@@ -13,6 +13,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,6 +43,9 @@ struct ioqueue {
 	struct loop_source source; /* the eventfd */
 	struct loop_task hand_over;
 	struct job_list fresh;
+	bool alone; /* one CPU: quick jobs run here */
+	struct loop_task run_quick;
+	struct job_list quick;
 	unsigned int threads; /* constant once the first worker runs */
 	unsigned int started;
 	pthread_t workers[THREADS_MAX];
@@ -196,6 +200,39 @@ void ioqueue_submit(struct ioqueue *q, struct io_job *job)
 	loop_defer(q->loop, &q->hand_over);
 }
 
+/* One at a time: what its done() sets off, sending a chunk for instance, comes before the next, while the bytes are warm. */
+static void on_run_quick(struct loop_task *t)
+{
+	struct ioqueue *q = container_of(t, struct ioqueue, run_quick);
+	struct job_list one;
+	struct io_job *job;
+
+	list_init(&one);
+	list_move(&one, &q->quick, 1);
+	job = one.head;
+	if (q->quick.count)
+		loop_defer(q->loop, &q->run_quick);
+	job->run(job);
+	job->done(job); /* may free the job, and the last one the queue */
+}
+
+void ioqueue_submit_quick(struct ioqueue *q, struct io_job *job)
+{
+	if (!q->alone) {
+		ioqueue_submit(q, job);
+		return;
+	}
+	list_append(&q->quick, job);
+	loop_defer(q->loop, &q->run_quick);
+}
+
+static bool only_one_cpu(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) == 1;
+}
+
 /* Signals are for the thread that planned for them: a worker starts with all of them blocked. */
 static int start_workers(struct ioqueue *q)
 {
@@ -226,7 +263,10 @@ int ioqueue_new(struct loop *loop, unsigned int threads, struct ioqueue **ret_qu
 	q->loop = loop;
 	q->threads = threads;
 	q->hand_over.run = on_hand_over;
+	q->run_quick.run = on_run_quick;
+	q->alone = only_one_cpu();
 	list_init(&q->fresh);
+	list_init(&q->quick);
 	list_init(&q->queued);
 	list_init(&q->finished);
 	pthread_mutex_init(&q->lock, NULL);
@@ -258,6 +298,7 @@ void ioqueue_free(struct ioqueue *q)
 	for (i = 0; i < q->started; i++)
 		pthread_join(q->workers[i], NULL);
 	loop_undefer(q->loop, &q->hand_over);
+	loop_undefer(q->loop, &q->run_quick);
 	if (q->source.fd >= 0) {
 		loop_remove(q->loop, &q->source);
 		close(q->source.fd);

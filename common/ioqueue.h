@@ -14,7 +14,7 @@ struct ioqueue;
 
 /* Embedded in whatever the work is about; must stay put until done() was called. */
 struct io_job {
-	void (*run)(struct io_job *job);  /* worker thread: may block; touches nothing but what the job owns */
+	void (*run)(struct io_job *job);  /* worker thread as a rule: may block; touches nothing but what the job owns */
 	void (*done)(struct io_job *job); /* loop thread: exactly once per submit, never inside ioqueue_submit() */
 	struct io_job *next;              /* the queue's */
 };
@@ -27,5 +27,13 @@ void ioqueue_free(struct ioqueue *q);
 
 /* Never fails, allocates nothing. */
 void ioqueue_submit(struct ioqueue *q, struct io_job *job);
+
+/*
+ * The same for a job that runs at the speed of memory as a rule: bytes to or from the page cache, and their hash. Where the
+ * process has a single CPU a worker could only take turns with the loop, and the hand-over would be all that is gained: there it
+ * runs on the loop thread, at the end of the round, each job followed by its done(). What may wait for a device (open, sync,
+ * rename) is for ioqueue_submit().
+ */
+void ioqueue_submit_quick(struct ioqueue *q, struct io_job *job);
 
 #endif

@@ -187,10 +187,18 @@ static void on_stored(struct io_job *job)
 	maybe_leave_open(f);
 }
 
+static void submit_store(struct receive_chunk *c)
+{
+	c->job.run = run_store;
+	c->job.done = on_stored;
+	c->receiver->jobs++;
+	ioqueue_submit_quick(c->receiver->io, &c->job);
+}
+
 static void start_store(struct receive_chunk *c)
 {
 	if (c->file->status == STATUS_OK)
-		submit(c->receiver, &c->job, run_store, on_stored);
+		submit_store(c);
 	else
 		chunk_release(c); /* of a file that is lost: dropped, the slot is free again */
 }

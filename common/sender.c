@@ -303,7 +303,10 @@ static void start_fill(struct sender *s, struct send_file *f, unsigned int slot)
 	if (!f->in.unsized && f->next_offset == (uint64_t)f->in.stat.st_size)
 		f->all_filled = true;
 	s->order[(s->order_head + s->order_count++) % s->slab->slots] = (uint16_t)slot;
-	submit(s, &c->job, run_fill, on_filled);
+	c->job.run = run_fill;
+	c->job.done = on_filled;
+	s->jobs++;
+	ioqueue_submit_quick(s->io, &c->job);
 }
 
 /* Without a size the next chunk starts where the last one turns out to end: one at a time. */

@@ -24,8 +24,8 @@
 #include "common/util.h"
 #include "common/wire.h"
 
-#define DEFAULT_SLOT_LOG2 18 /* 256 KiB */
-#define DEFAULT_SLOTS_LOG2 4 /* with the messages' buffers it stays below Debian's default memlock limit of 8 MiB */
+#define DEFAULT_SLOT_LOG2 20 /* 1 MiB */
+#define DEFAULT_SLOTS_LOG2 5 /* 32; connect.c asks for less where less may be locked */
 #define MAX_WINDOW_LOG2 32   /* slot size times slots: 4 GiB */
 #define MAX_SECONDS 86400
 
@@ -72,9 +72,9 @@ static const struct row rows[] = {
 	{ 0, "connect-timeout", "SECONDS", "give up a step of connecting after (10)", SECONDS,
 	  FIELD(connect_timeout_ns), 0, 0 },
 	{ 0, "timeout", "SECONDS", "give up when the peer is silent for (30)", SECONDS, FIELD(timeout_ns), 0, 0 },
-	{ 0, "slot-size", "SIZE", "bytes in a slot, 4K to 64M (256K)", POWER, FIELD(slot_log2), SLAB_MIN_SLOT_LOG2,
+	{ 0, "slot-size", "SIZE", "bytes in a slot, 4K to 64M (1M)", POWER, FIELD(slot_log2), SLAB_MIN_SLOT_LOG2,
 	  SLAB_MAX_SLOT_LOG2 },
-	{ 0, "slots", "COUNT", "slots in flight, a power of two (16)", POWER, FIELD(slots_log2), 0,
+	{ 0, "slots", "COUNT", "slots in flight, a power of two (32)", POWER, FIELD(slots_log2), 0,
 	  SLAB_MAX_SLOTS_LOG2 },
 	{ 0, "io-threads", "COUNT", "threads that read and write files (4)", NUMBER, FIELD(io_threads), 1, 64 },
 	{ 0, "doctor", NULL, "check this machine, and the way to HOST", SET, FIELD(action), OPTIONS_DOCTOR, 0 },
