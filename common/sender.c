@@ -20,6 +20,7 @@
 #include "peer.h"
 #include "slab.h"
 #include "util.h"
+#include "window.h"
 
 #define OPEN_AHEAD 16 /* files opened before their turn */
 
@@ -87,6 +88,7 @@ struct sender {
 	unsigned int opened_ahead;             /* files in the queue */
 	unsigned int busy_files;
 
+	struct window window;
 	struct send_chunk *chunks;
 	uint16_t *order; /* ring of slot numbers in order of filling; size slab->slots */
 	unsigned int order_head, order_count;
@@ -327,7 +329,7 @@ static void pump_fill(struct sender *s)
 			s->filling = f->next;
 			continue;
 		}
-		if (!may_fill(f))
+		if (!may_fill(f) || !window_has_room(&s->window, s->slab->slots - s->slab->free_count))
 			return;
 		slot = slab_get(s->slab);
 		if (slot < 0)
@@ -529,6 +531,7 @@ int sender_on_ack(struct sender *s, const struct wire_record *rec)
 			return -EPROTO;
 		c->acked = true;
 		s->acked_bytes += (uint64_t)c->got;
+		window_on_ack(&s->window, loop_now(s->peer->loop));
 		chunk_maybe_free(c);
 	}
 	peer_moved(s->peer);
@@ -607,6 +610,7 @@ int sender_new(struct peer *peer, struct slab *slab, struct ioqueue *io, unsigne
 	s->owner = owner;
 	s->pump_task.run = on_pump_task;
 	s->queue_tail = &s->queue;
+	window_init(&s->window, slab->slots, slab->slot_size);
 	s->chunks = calloc(slab->slots, sizeof(*s->chunks));
 	s->order = calloc(slab->slots, sizeof(*s->order));
 	if (!s->chunks || !s->order || init_files(s) < 0) {
