@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+/*
+ * The end of a file: attributes, then, for as many files as are whole together, sync, rename, sync of the directories. A file
+ * that failed loses its temporary first and is reported then.
+ */
+#include <string.h>
+
+#include "receiver_impl.h"
+#include "util.h"
+
+static void run_discard(struct io_job *job)
+{
+	outfile_discard(&container_of(job, struct receive_file, job)->out);
+}
+
+static void on_discarded(struct io_job *job)
+{
+	struct receive_file *f = container_of(job, struct receive_file, job);
+
+	if (receiver_job_ended(f->receiver))
+		receive_file_report(f);
+}
+
+/* A failed file, no chunk of it with a worker: the temporary goes before the failure is told. */
+static void discard(struct receive_file *f)
+{
+	f->state = FILE_DISCARDING;
+	receiver_submit(f->receiver, &f->job, run_discard, on_discarded);
+}
+
+static struct outfile_attrs attrs_of(const struct wire_file *said)
+{
+	return (struct outfile_attrs){
+		.mode = said->mode & 07777,
+		.preserve = said->flags & WIRE_FILE_PRESERVE,
+		.mtime = { .tv_sec = said->mtime_sec, .tv_nsec = said->mtime_nsec },
+	};
+}
+
+static int commit_synced(struct receive_file *f)
+{
+	int r = outfile_sync(&f->out);
+
+	if (r == 0)
+		r = outfile_commit(&f->out, f->place.flags);
+	return r < 0 ? r : outfile_sync_dir(&f->out);
+}
+
+/* Worker: whole and named, or whole and waiting for a flush. */
+static void run_finish(struct io_job *job)
+{
+	struct receive_file *f = container_of(job, struct receive_file, job);
+	struct outfile_attrs attrs = attrs_of(&f->said);
+
+	f->job_error = outfile_finish(&f->out, f->close.size, &attrs);
+	if (f->job_error < 0)
+		return;
+	if (f->said.flags & WIRE_FILE_SYNC)
+		f->job_error = commit_synced(f);
+	else if (f->said.flags & WIRE_FILE_NO_SYNC)
+		f->job_error = outfile_commit(&f->out, f->place.flags);
+}
+
+static void stage(struct receive_file *f)
+{
+	struct receiver *r = f->receiver;
+
+	f->state = FILE_STAGED;
+	f->next = NULL;
+	*r->staged_tail = f;
+	r->staged_tail = &f->next;
+	r->staged_count++;
+	receiver_schedule(r);
+}
+
+static void settle(struct receive_file *f)
+{
+	if (f->job_error < 0)
+		receive_file_fail_errno(f, f->job_error);
+	discard(f); /* of a committed file: only closes */
+}
+
+static void on_finished(struct io_job *job)
+{
+	struct receive_file *f = container_of(job, struct receive_file, job);
+
+	if (!receiver_job_ended(f->receiver))
+		return;
+	if (f->job_error < 0 || (f->said.flags & (WIRE_FILE_SYNC | WIRE_FILE_NO_SYNC)))
+		settle(f);
+	else
+		stage(f);
+}
+
+static bool digest_matches(const struct receive_file *f)
+{
+	uint8_t value[WIRE_DIGEST_SIZE];
+
+	digest_value(&f->digest, value);
+	return f->received == f->close.size && !memcmp(value, f->close.digest, sizeof(value));
+}
+
+/* Nothing of it is with a worker: on to the next station, if it is time. */
+void receive_file_maybe_leave_open(struct receive_file *f)
+{
+	if (f->state != FILE_OPEN || f->pending)
+		return;
+	if (f->status == STATUS_OK && f->closed && !digest_matches(f))
+		receive_file_fail(f, STATUS_CORRUPT, "the parts do not add up to the file that was read");
+	if (f->status != STATUS_OK) {
+		discard(f);
+	} else if (f->closed) {
+		f->state = FILE_FINISHING;
+		receiver_submit(f->receiver, &f->job, run_finish, on_finished);
+	}
+}
+
+/* ---- making whole files durable, many at once ---------------------------------------------------------------- */
+
+/* Worker. One file at a time is synced by itself; what many of them share, the device's cache flush, the file system merges. */
+static void run_flush(struct io_job *job)
+{
+	struct receiver *r = container_of(job, struct receiver, flush_job);
+
+	for (struct receive_file *f = r->flushing; f; f = f->next)
+		f->job_error = outfile_sync(&f->out);
+	for (struct receive_file *f = r->flushing; f; f = f->next)
+		if (f->job_error == 0)
+			f->job_error = outfile_commit(&f->out, f->place.flags);
+	for (struct receive_file *f = r->flushing; f; f = f->next)
+		if (f->job_error == 0)
+			f->job_error = outfile_sync_dir(&f->out);
+}
+
+static void on_flushed(struct io_job *job)
+{
+	struct receiver *r = container_of(job, struct receiver, flush_job);
+	struct receive_file *f = r->flushing, *next;
+
+	if (!receiver_job_ended(r))
+		return;
+	r->flushing = NULL;
+	for (; f; f = next) {
+		next = f->next;
+		settle(f);
+	}
+}
+
+static bool must_flush(const struct receiver *r)
+{
+	if (r->flushing || !r->staged_count)
+		return false;
+	return r->end_heard || r->staged_count >= FLUSH_BATCH;
+}
+
+static void start_flush(struct receiver *r)
+{
+	r->flushing = r->staged;
+	for (struct receive_file *f = r->flushing; f; f = f->next)
+		f->state = FILE_FLUSHING;
+	r->staged = NULL;
+	r->staged_tail = &r->staged;
+	r->staged_count = 0;
+	receiver_submit(r, &r->flush_job, run_flush, on_flushed);
+}
+
+void receiver_maybe_flush(struct receiver *r)
+{
+	if (must_flush(r))
+		start_flush(r);
+}

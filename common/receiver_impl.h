@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Inside the receiving engine. receiver.c: records, a file's entry, making and ending. receiver_store.c: bytes from slots into
+ * files. receiver_commit.c: whole files made durable, failed ones removed. Only these include this.
+ */
+#ifndef RDCP_RECEIVER_IMPL_H
+#define RDCP_RECEIVER_IMPL_H
+
+#include "digest.h"
+#include "ioqueue.h"
+#include "loop.h"
+#include "outfile.h"
+#include "receiver.h"
+
+#define FLUSH_BATCH (RECEIVER_MAX_FILES / 2) /* whole files that wait before they are made durable together */
+
+enum file_state {
+	FILE_FREE,
+	FILE_OPENING,    /* a worker makes the temporary; chunks wait */
+	FILE_OPEN,       /* chunks are stored as they come */
+	FILE_FINISHING,  /* a worker gives it size and attributes */
+	FILE_STAGED,     /* whole, under its temporary name */
+	FILE_FLUSHING,   /* a worker syncs and renames it, with others */
+	FILE_DISCARDING, /* a worker removes the temporary */
+	FILE_REPORTING,  /* RESULT is to be sent */
+	FILE_REPORTED    /* RESULT was sent; CLOSE or ABORT is yet to come */
+};
+
+struct receive_chunk {
+	struct receiver *receiver;
+	struct receive_file *file;
+	struct receive_chunk *next; /* waiting for the file to open, or free */
+	struct io_job job;
+	struct wire_data data;
+	enum status result;
+	int error; /* negative errno behind `result`, or 0 */
+};
+
+struct receive_file {
+	struct receiver *receiver;
+	enum file_state state;
+	struct receive_place place;
+	struct wire_file said; /* its texts are not kept */
+	struct outfile out;
+	struct io_job job;
+	int job_error;
+	struct receive_file *next; /* staged, or in a flush */
+	struct digest digest;
+	struct receive_chunk *waiting, **waiting_tail;
+	unsigned int pending; /* chunks with a worker or waiting */
+	uint64_t received;    /* bytes announced by DATA */
+	bool closed, ended;   /* CLOSE was heard; CLOSE or ABORT was */
+	struct wire_close close;
+	enum status status; /* first failure */
+	char text[WIRE_TEXT_MAX + 1];
+};
+
+struct receive_slot {
+	uint16_t pending; /* chunks in it not stored yet */
+	bool last;        /* the peer said that no more will be named */
+};
+
+struct receiver {
+	struct peer *peer;
+	struct slab *slab;
+	struct ioqueue *io;
+	const struct receiver_events *events;
+	void *owner;
+	struct loop_task step_task;
+
+	struct receive_file files[RECEIVER_MAX_FILES]; /* by number modulo this */
+	unsigned int busy_files;
+	uint32_t next_file; /* FILE numbers count up */
+	struct receive_file *newest;
+	struct receive_file *staged, **staged_tail;
+	unsigned int staged_count;
+	struct receive_file *flushing;
+	struct io_job flush_job;
+
+	struct receive_chunk *chunks, *free_chunks;
+	struct receive_slot *slots;
+	uint16_t *acks; /* slots to acknowledge */
+	unsigned int ack_count;
+
+	unsigned int jobs;
+	bool end_heard, done_sent, stopped;
+	uint64_t stored_bytes;
+};
+
+/* receiver.c */
+void receiver_schedule(struct receiver *r); /* a step at the end of the round: what is due to the peer */
+void receiver_submit(struct receiver *r, struct io_job *job, void (*run)(struct io_job *), void (*done)(struct io_job *));
+bool receiver_job_ended(struct receiver *r); /* first in every done(); false: stopped, only the counting matters */
+void receive_file_fail(struct receive_file *f, enum status status, const char *text);
+void receive_file_fail_errno(struct receive_file *f, int error);
+void receive_file_report(struct receive_file *f); /* RESULT is due */
+
+/* receiver_store.c */
+void receive_chunk_store(struct receive_chunk *c);         /* or drops it, when its file is lost */
+void receive_file_store_waiting(struct receive_file *f);   /* the file is open now */
+void receiver_send_acks(struct receiver *r);
+
+/* receiver_commit.c */
+void receive_file_maybe_leave_open(struct receive_file *f); /* to the next station, if no chunk is with a worker */
+void receiver_maybe_flush(struct receiver *r);
+
+#endif

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+/*
+ * Bytes from slots into files. A chunk's job compares its hash and writes it, on a worker; its slot is acknowledged when every
+ * chunk in it was dealt with. Chunks of a file that is lost are dropped, and acknowledged all the same.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "peer.h"
+#include "receiver_impl.h"
+#include "slab.h"
+#include "util.h"
+
+static void slot_maybe_ack(struct receiver *r, unsigned int slot)
+{
+	if (r->slots[slot].pending || !r->slots[slot].last)
+		return;
+	r->slots[slot].last = false;
+	r->acks[r->ack_count++] = (uint16_t)slot;
+	receiver_schedule(r);
+}
+
+static void chunk_release(struct receive_chunk *c)
+{
+	struct receiver *r = c->receiver;
+
+	c->file->pending--;
+	r->slots[c->data.slot].pending--;
+	slot_maybe_ack(r, c->data.slot);
+	c->next = r->free_chunks;
+	r->free_chunks = c;
+}
+
+/* Worker: the bytes count only if they are what was read at the other end. */
+static void run_store(struct io_job *job)
+{
+	struct receive_chunk *c = container_of(job, struct receive_chunk, job);
+	const uint8_t *bytes = slab_slot(c->receiver->slab, c->data.slot) + c->data.slot_off;
+
+	if (digest_chunk(bytes, c->data.len) != c->data.hash) {
+		c->result = STATUS_CORRUPT;
+		return;
+	}
+	c->error = outfile_write(&c->file->out, bytes, c->data.len, c->data.offset);
+	if (c->error < 0)
+		c->result = status_from_errno(c->error);
+}
+
+static void on_stored(struct io_job *job)
+{
+	struct receive_chunk *c = container_of(job, struct receive_chunk, job);
+	struct receive_file *f = c->file;
+
+	if (!receiver_job_ended(c->receiver))
+		return;
+	if (c->result == STATUS_CORRUPT)
+		receive_file_fail(f, STATUS_CORRUPT, "");
+	else if (c->result != STATUS_OK)
+		receive_file_fail_errno(f, c->error);
+	else
+		f->receiver->stored_bytes += c->data.len;
+	chunk_release(c);
+	receive_file_maybe_leave_open(f);
+}
+
+static void submit_quick(struct receive_chunk *c)
+{
+	c->job.run = run_store;
+	c->job.done = on_stored;
+	c->receiver->jobs++;
+	ioqueue_submit_quick(c->receiver->io, &c->job);
+}
+
+void receive_chunk_store(struct receive_chunk *c)
+{
+	if (c->file->status == STATUS_OK)
+		submit_quick(c);
+	else
+		chunk_release(c); /* of a file that is lost: dropped, the slot is free again */
+}
+
+void receive_file_store_waiting(struct receive_file *f)
+{
+	struct receive_chunk *c;
+
+	while ((c = f->waiting)) {
+		f->waiting = c->next;
+		receive_chunk_store(c);
+	}
+	f->waiting_tail = &f->waiting;
+}
+
+void receiver_send_acks(struct receiver *r)
+{
+	struct wire_record rec = { .type = WIRE_ACK };
+	unsigned int n = r->ack_count < WIRE_ACK_MAX ? r->ack_count : WIRE_ACK_MAX;
+
+	if (!n)
+		return;
+	rec.ack.count = (uint16_t)n;
+	memcpy(rec.ack.slots, r->acks, n * sizeof(*r->acks));
+	if (peer_send(r->peer, &rec) < 0)
+		return;
+	peer_moved(r->peer);
+	r->ack_count -= n;
+	memmove(r->acks, r->acks + n, r->ack_count * sizeof(*r->acks));
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Inside the sending engine. sender.c: a file's life, what comes back from the peer, making and ending. sender_fill.c: bytes
+ * from files into slots. sender_announce.c: what is said to the peer, in order. Only these include this.
+ */
+#ifndef RDCP_SENDER_IMPL_H
+#define RDCP_SENDER_IMPL_H
+
+#include "digest.h"
+#include "endpoint.h"
+#include "infile.h"
+#include "ioqueue.h"
+#include "loop.h"
+#include "sender.h"
+#include "window.h"
+
+#define OPEN_AHEAD 16 /* files opened before their turn */
+
+enum file_state {
+	FILE_FREE,
+	FILE_OPENING,   /* a worker opens it */
+	FILE_READY,     /* open (or failed to), waiting for its turn or being sent */
+	FILE_CHECKING,  /* everything was read; a worker looks whether it is still the same file */
+	FILE_CHECKED,   /* closed here; CLOSE or ABORT can be said */
+	FILE_ANNOUNCED, /* CLOSE or ABORT was said: waits for the RESULT */
+};
+
+struct send_file {
+	struct sender *sender;
+	struct send_file *next; /* in the queue, or among the free */
+	struct send_item item;
+	enum file_state state;
+	struct infile in;
+	struct io_job job; /* open, then check and close: one at a time */
+	int job_result;    /* the worker's, for its done() */
+	struct digest digest;
+	uint32_t id;            /* of FILE, once begun */
+	bool begun;             /* FILE was said */
+	bool all_filled;        /* no further fill will be started */
+	bool whole;             /* it fits one slot: read, checked and closed in one job */
+	unsigned int filling;   /* chunks a worker has */
+	unsigned int unsent;    /* chunks filling, or filled and not announced */
+	uint64_t next_offset;   /* first byte not being filled */
+	uint64_t announced;     /* bytes named by DATA */
+	enum status status;     /* first failure on this side */
+	char text[WIRE_TEXT_MAX + 1];
+	bool have_result;
+	enum status result;
+	char result_text[WIRE_TEXT_MAX + 1];
+};
+
+/* What is in slot i is chunk i. */
+struct send_chunk {
+	struct sender *sender;
+	struct send_file *file;
+	struct io_job job;
+	struct endpoint_work work;
+	uint64_t offset;
+	size_t want;
+	ssize_t got; /* bytes read, or negative errno */
+	uint64_t hash;
+	int check;   /* infile_check() of a whole file */
+	bool filled, posted, written, acked;
+};
+
+struct sender {
+	struct peer *peer;
+	struct slab *slab;
+	struct ioqueue *io;
+	const struct sender_events *events;
+	void *owner;
+	struct loop_task pump_task;
+
+	unsigned int max_files;
+	struct send_file *files; /* max_files of them */
+	struct send_file *free_files;
+	struct send_file **by_id; /* by FILE id modulo max_files */
+	struct send_file *queue, **queue_tail; /* not wholly announced yet, in order */
+	struct send_file *filling;             /* whose bytes are read next; within the queue, NULL at its end */
+	unsigned int opened_ahead;             /* files in the queue */
+	unsigned int busy_files;
+
+	struct window window;
+	struct send_chunk *chunks;
+	uint16_t *order; /* ring of slot numbers in order of filling; size slab->slots */
+	unsigned int order_head, order_count;
+
+	uint32_t next_id;
+	unsigned int jobs;
+	bool no_more, end_sent, stopped;
+	uint64_t acked_bytes;
+};
+
+/* sender.c */
+void sender_schedule(struct sender *s); /* the pump runs at the end of the round */
+void sender_submit(struct sender *s, struct io_job *job, void (*run)(struct io_job *), void (*done)(struct io_job *));
+bool sender_job_ended(struct sender *s); /* first in every done(); false: stopped, only the counting matters */
+void send_file_fail(struct send_file *f, enum status status, const char *text);
+void send_file_maybe_check(struct send_file *f); /* all was read, or nothing more will be */
+void send_file_finish(struct send_file *f);      /* CLOSE or ABORT was said and RESULT heard, or the peer never knew of it */
+void send_chunk_release(struct send_chunk *c);   /* its slot is free again */
+void send_chunk_on_written(struct endpoint_work *w, int status);
+
+/* sender_fill.c: starts reading into every slot that may be filled. */
+void sender_fill(struct sender *s);
+
+/* sender_announce.c: says everything that is ready. */
+void sender_announce(struct sender *s);
+
+#endif
