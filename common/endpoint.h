@@ -116,7 +116,7 @@ void endpoint_connect(struct endpoint *ep, const void *req, size_t len);
 int endpoint_listen(const struct endpoint_transport *transport, const struct sockaddr *addr, socklen_t addr_len,
 		    struct endpoint_listener **ret_listener, struct endpoint_fault *ret_fault);
 int endpoint_listener_fd(const struct endpoint_listener *l); /* readable: call endpoint_listener_next() until 0 */
-void endpoint_listener_free(struct endpoint_listener *l);    /* NULL is fine; requests taken from it live on */
+void endpoint_listener_free(struct endpoint_listener *l);    /* NULL is fine; requests taken from it are lost */
 
 /* Somebody who wants to connect; nothing was allocated for it but this. */
 struct endpoint_request {

@@ -23,6 +23,7 @@
 
 #include "common/log.h"
 #include "common/util.h"
+#include "resolve.h"
 
 /* ---- what is told ------------------------------------------------------------------------------------------- */
 
@@ -141,7 +142,7 @@ static void on_closed(void *owner, const struct endpoint_fault *fault)
 	int code;
 
 	peer_on_closed(&c->peer, fault);
-	if (!c->promised && !c->signal) {
+	if (!c->promised && !c->told && !c->signal) {
 		code = hint_end(&c->hint, &c->peer.end, text, sizeof(text));
 		client_complain(c, code == EXITCODE_OK ? EXITCODE_LOST : code, "%s", text);
 	}
@@ -157,8 +158,12 @@ static void on_failed(void *owner, const struct endpoint_fault *fault, enum stat
 	int code;
 
 	if (!c->signal) {
-		code = refusal == STATUS_OK ? hint_fault(&c->hint, fault, out, sizeof(out)) :
-					      hint_status(&c->hint, refusal, text, strlen(text), out, sizeof(out));
+		if (refusal == STATUS_OK)
+			code = hint_fault(&c->hint, fault, out, sizeof(out));
+		else if (refusal == STATUS_BAD_KEY)
+			code = hint_unproven(&c->hint, c->connect.challenged, out, sizeof(out));
+		else
+			code = hint_status(&c->hint, refusal, text, strlen(text), out, sizeof(out));
 		client_complain(c, code, "%s", out);
 	}
 	c->closed = c->idle = true;
@@ -183,7 +188,7 @@ static void on_connected(void *owner, const struct wire_rep *rep)
 {
 	struct client *c = owner;
 	struct endpoint_fault fault = { .kind = ENDPOINT_RESOURCES };
-	char id[UUID_STR_LEN];
+	char id[UUID_STR_LEN], text[HINT_SIZE];
 	int r;
 
 	uuid_unparse_lower(c->connect.req.uuid, id);
@@ -196,11 +201,12 @@ static void on_connected(void *owner, const struct wire_rep *rep)
 	if (r == 0)
 		r = c->options->pull ? pull_start(c) : push_start(c);
 	if (r < 0) {
-		if (!fault.error)
-			snprintf(fault.text, sizeof(fault.text), "%s", strerror(-r));
 		fault.error = r;
-		c->connect.fault = fault;
-		endpoint_abort(c->connect.ep, fault.kind, fault.text);
+		if (!*fault.text)
+			snprintf(fault.text, sizeof(fault.text), "%s", strerror(-r));
+		client_complain(c, hint_fault(&c->hint, &fault, text, sizeof(text)), "%s", text);
+		c->told = true;
+		peer_end(&c->peer, STATUS_ABORTED, false, "the client could not set up its side");
 	}
 }
 
@@ -323,12 +329,11 @@ static bool load_key(struct client *c, struct options_key *key)
 
 static bool resolve(struct client *c, struct addrinfo **ret_addresses)
 {
-	struct addrinfo hints = { .ai_family = c->options->family, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV };
-	char port[8], out[HINT_SIZE];
+	const struct options *o = c->options;
+	char out[HINT_SIZE];
 	int r;
 
-	snprintf(port, sizeof(port), "%u", options_port(c->options));
-	r = getaddrinfo(c->hint.host, port, &hints, ret_addresses);
+	r = resolve_host(c->hint.host, options_port(o), o->family, o->connect_timeout_ns, ret_addresses);
 	if (r)
 		client_complain(c, hint_resolve(&c->hint, r, errno, out, sizeof(out)), "%s", out);
 	return r == 0;

@@ -57,7 +57,9 @@ struct client {
 	unsigned int max_files;       /* of the daemon */
 	uint64_t base;                /* of our slab, for the daemon to write to */
 	uint32_t rkey;
-	bool connected, promised /* DONE, either way */, closed, idle;
+	bool connected, closed, idle;
+	bool promised; /* DONE: all that RESULTs said is on stable storage */
+	bool told;     /* why the session ends early was told already */
 };
 
 /* Copies; returns an enum exitcode. Everything that went wrong was told. */

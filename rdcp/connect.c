@@ -8,13 +8,17 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 #include <uuid/uuid.h>
 
 #include "common/cleanup.h"
+#include "common/log.h"
 #include "common/slab.h"
 #include "common/util.h"
 
-#define RECEIVES_LOG2 5 /* 32 messages on their way to us */
+#define RECEIVES_LOG2 5        /* 32 messages on their way to us */
+#define MESSAGES_PINNED (1 * MIB) /* about what is locked beside the slots */
 
 static const struct endpoint_events endpoint_events;
 
@@ -202,6 +206,20 @@ static void fit_to_bytes(struct wire_req *req, uint64_t bytes)
 		req->slot_log2--;
 }
 
+/* An ordinary user may lock 8 MiB on Debian: a smaller window is slower, and better than none. */
+static void fit_to_memlock(struct wire_req *req)
+{
+	struct rlimit rl;
+
+	if (geteuid() == 0 || getrlimit(RLIMIT_MEMLOCK, &rl) < 0 || rl.rlim_cur == RLIM_INFINITY)
+		return;
+	while (req->slots_log2 > 1 && (1ULL << (req->slot_log2 + req->slots_log2)) + MESSAGES_PINNED > rl.rlim_cur) {
+		req->slots_log2--;
+		log_info("the limit of locked memory, %llu bytes, allows for %u slots", (unsigned long long)rl.rlim_cur,
+			 1U << req->slots_log2);
+	}
+}
+
 void connect_start(struct connect *c, struct loop *loop, const struct options *options, const struct addrinfo *addresses,
 		   const struct key *key, uint64_t bytes, const struct connect_events *events, void *owner)
 {
@@ -220,6 +238,8 @@ void connect_start(struct connect *c, struct loop *loop, const struct options *o
 	};
 	uuid_generate(c->req.uuid);
 	fit_to_bytes(&c->req, bytes);
+	if (c->transport == &endpoint_rdma)
+		fit_to_memlock(&c->req);
 	loop_defer(loop, &c->redial);
 }
 

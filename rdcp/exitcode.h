@@ -12,7 +12,8 @@ enum exitcode {
 	EXITCODE_LOST = 5,          /* the connection broke, or the daemon broke the protocol */
 	EXITCODE_TIMEOUT = 6,       /* silence for longer than --timeout */
 	EXITCODE_CORRUPT = 7,       /* bytes arrived that are not the bytes that were read */
-	EXITCODE_INTERRUPTED = 130, /* SIGINT, as shells count: 128 + 2 */
+	EXITCODE_HANGUP = 129,      /* SIGHUP, as shells count: 128 + 1 */
+	EXITCODE_INTERRUPTED = 130, /* SIGINT: 128 + 2 */
 	EXITCODE_TERMINATED = 143   /* SIGTERM: 128 + 15 */
 };
 
