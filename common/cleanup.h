@@ -21,11 +21,11 @@ static inline void cleanup_close(int *fd)
 #define _cleanup_close_ __attribute__((cleanup(cleanup_close)))
 
 /* Hands the value of an owning local to the caller and disarms its cleanup. */
-#define steal_fd(fd)              \
-	({                        \
-		int _fd = (fd);   \
-		(fd) = -1;        \
-		_fd;              \
+#define steal_fd(fd)            \
+	({                      \
+		int _fd = (fd); \
+		(fd) = -1;      \
+		_fd;            \
 	})
 #define steal_ptr(p)                    \
 	({                              \

@@ -18,7 +18,8 @@
 #include "util.h"
 
 #define FLUSH_TIMEOUT (3 * SEC) /* endpoint_close(): for the peer to take what was committed */
-#define DRAIN_TIMEOUT (SEC / 4) /* for posted work to come home; siw loses some, and destroying the queue pair ends it anyway */
+#define DRAIN_TIMEOUT \
+	(SEC / 4) /* for posted work to come home; siw loses some, and destroying the queue pair ends it anyway */
 
 static void on_fail_task(struct loop_task *t);
 static void on_flush_task(struct loop_task *t);
@@ -398,7 +399,8 @@ void endpoint_on_received(struct endpoint *ep, unsigned int index, size_t len)
 		return;
 	ep->stats.receives++;
 	endpoint_on_connected(ep, NULL, 0);
-	if (wire_decode_message_header(buf, len, &records, &credits) < 0 || ep->credits + credits > ENDPOINT_MAX_RECEIVES) {
+	if (wire_decode_message_header(buf, len, &records, &credits) < 0 ||
+	    ep->credits + credits > ENDPOINT_MAX_RECEIVES) {
 		endpoint_fail(ep, ENDPOINT_PROTOCOL, -EBADMSG, "malformed message of %zu bytes", len);
 		return;
 	}

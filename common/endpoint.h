@@ -58,11 +58,11 @@ enum endpoint_fault_kind {
 
 struct endpoint_fault {
 	enum endpoint_fault_kind kind;
-	int error;        /* negative errno nearest to it, or 0 */
-	uint64_t need;    /* ENDPOINT_MEMLOCK: bytes */
+	int error;         /* negative errno nearest to it, or 0 */
+	uint64_t need;     /* ENDPOINT_MEMLOCK: bytes */
 	uint8_t blob[196]; /* ENDPOINT_REJECTED: the private data that came with it */
 	size_t blob_len;
-	char text[160];   /* what failed, for a log line; "" when kind says it all */
+	char text[160]; /* what failed, for a log line; "" when kind says it all */
 };
 
 /* All are called on the loop's thread, never from inside a call made on the endpoint. */
@@ -81,8 +81,9 @@ struct endpoint_events {
 
 /* One RDMA WRITE in flight; embedded in what it is about. */
 struct endpoint_work {
-	void (*written)(struct endpoint_work *w, int status); /* 0: the bytes are with the peer; else -errno, not known */
-	struct endpoint_work *next;                            /* the endpoint's */
+	void (*written)(struct endpoint_work *w,
+			int status); /* 0: the bytes are with the peer; else -errno, not known */
+	struct endpoint_work *next;  /* the endpoint's */
 };
 
 struct endpoint_limits {
@@ -93,8 +94,8 @@ struct endpoint_limits {
 
 /* How an endpoint comes to be. The two transports there are: */
 struct endpoint_transport;
-extern const struct endpoint_transport endpoint_rdma;   /* "rdma" */
-extern const struct endpoint_transport endpoint_stream; /* "tcp" */
+extern const struct endpoint_transport endpoint_rdma;                       /* "rdma" */
+extern const struct endpoint_transport endpoint_stream;                     /* "tcp" */
 const struct endpoint_transport *endpoint_transport_find(const char *name); /* NULL: unknown */
 
 /* ---- active side -------------------------------------------------------------------------------------------- */

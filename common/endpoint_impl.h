@@ -14,8 +14,9 @@
 #include "loop.h"
 #include "wire.h"
 
-#define ENDPOINT_SENDS 32        /* messages that may be in flight or under construction */
-#define ENDPOINT_MAX_RECEIVES 64 /* posted receives; 2 x 64 x 8 KiB stays below the 2 MiB a side may pin beside its slab */
+#define ENDPOINT_SENDS 32 /* messages that may be in flight or under construction */
+#define ENDPOINT_MAX_RECEIVES \
+	64 /* posted receives; 2 x 64 x 8 KiB stays below the 2 MiB a side may pin beside its slab */
 
 enum endpoint_state {
 	ENDPOINT_RESOLVING,  /* dialled; passive endpoints start at RESOLVED */
@@ -31,7 +32,8 @@ struct endpoint_transport {
 	const char *name;
 
 	/* Starts resolving; sets *ret_ep to a struct that went through endpoint_init(). Errors as endpoint_dial(). */
-	int (*dial)(struct loop *loop, const struct sockaddr *addr, struct endpoint **ret_ep, struct endpoint_fault *ret_fault);
+	int (*dial)(struct loop *loop, const struct sockaddr *addr, struct endpoint **ret_ep,
+		    struct endpoint_fault *ret_fault);
 	/* Makes the queues for `slots` writes, ENDPOINT_SENDS sends and ep->receives receives, all posted; the buffers
 	 * (endpoint_send_buffer(), endpoint_receive_buffer()) exist. Errors as endpoint_open(). */
 	int (*open)(struct endpoint *ep, unsigned int slots, struct endpoint_fault *ret_fault);
@@ -91,8 +93,8 @@ struct endpoint {
 	unsigned int receives;
 	uint16_t free_sends[ENDPOINT_SENDS]; /* stack */
 	unsigned int free_send_count;
-	int building;       /* send buffer under construction, or -1 */
-	size_t built;       /* bytes in it, header included */
+	int building;         /* send buffer under construction, or -1 */
+	size_t built;         /* bytes in it, header included */
 	unsigned int credits; /* receives known to be posted at the peer */
 	unsigned int owed;    /* receives posted here that the peer does not know of */
 	bool want_writable;

@@ -482,8 +482,8 @@ int verbs_open(struct endpoint *ep, unsigned int slots, struct endpoint_fault *r
 	if (r == 0)
 		r = watch_async(v);
 	if (r < 0)
-		endpoint_fault_set(ret_fault, ENDPOINT_RESOURCES, r, "making queues for %u writes and %u receives", slots,
-				   ep->receives);
+		endpoint_fault_set(ret_fault, ENDPOINT_RESOURCES, r, "making queues for %u writes and %u receives",
+				   slots, ep->receives);
 	return r;
 }
 /* ---- teardown ----------------------------------------------------------------------------------------------- */

@@ -30,8 +30,9 @@ struct verbs_endpoint {
 	struct loop_source cm_source;    /* channel */
 	struct loop_source cq_source;    /* cq_channel */
 	struct loop_source async_source; /* a dup of id->verbs->async_fd, which all sessions on the device share */
-	struct loop_source alarm_source; /* eventfd: an async event about this endpoint was read, maybe by another thread */
-	atomic_int alarm;                /* its enum ibv_event_type, or -1 */
+	struct loop_source
+		alarm_source; /* eventfd: an async event about this endpoint was read, maybe by another thread */
+	atomic_int alarm;     /* its enum ibv_event_type, or -1 */
 
 	struct ibv_pd *pd; /* one per session: a guessed rkey of another session must not work */
 	struct ibv_comp_channel *cq_channel;
@@ -41,13 +42,13 @@ struct verbs_endpoint {
 
 	struct verbs_posted *posted; /* ring of `depth`, a power of two */
 	unsigned int depth;
-	uint64_t posted_head, posted_tail; /* oldest outstanding, next to post */
+	uint64_t posted_head, posted_tail;     /* oldest outstanding, next to post */
 	struct ibv_send_wr chain[VERBS_CHAIN]; /* counted in posted_tail, not yet with the device */
 	struct ibv_sge chain_sge[VERBS_CHAIN];
 	unsigned int chained;
-	unsigned int writes, slots;        /* writes outstanding, and how many may be */
-	bool established;                  /* the CM said so: a disconnect is due */
-	struct loop_timer stopped;         /* the queue pair stopped, and the CM did not say why yet */
+	unsigned int writes, slots; /* writes outstanding, and how many may be */
+	bool established;           /* the CM said so: a disconnect is due */
+	struct loop_timer stopped;  /* the queue pair stopped, and the CM did not say why yet */
 };
 
 static inline struct verbs_endpoint *verbs_endpoint(struct endpoint *ep)

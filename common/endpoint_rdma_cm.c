@@ -102,9 +102,8 @@ static void on_rejected(struct verbs_endpoint *v, const struct rdma_cm_event *ev
 	unsigned int version;
 	int r;
 
-	r = param->private_data ?
-		    wire_decode_rej(param->private_data, param->private_data_len, &rej, &version) :
-		    -EBADMSG;
+	r = param->private_data ? wire_decode_rej(param->private_data, param->private_data_len, &rej, &version)
+				: -EBADMSG;
 	if (r == 0 || r == -EPROTONOSUPPORT) {
 		v->base.fault.blob_len = min_size(param->private_data_len, sizeof(v->base.fault.blob));
 		memcpy(v->base.fault.blob, param->private_data, v->base.fault.blob_len);
@@ -462,8 +461,8 @@ static struct verbs_request *new_request(const struct rdma_cm_event *event)
 	rq->id = event->id;
 	rq->id->context = NULL;
 	memcpy(&rq->base.peer, rdma_get_peer_addr(rq->id),
-	       rdma_get_peer_addr(rq->id)->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
-								     sizeof(struct sockaddr_in));
+	       rdma_get_peer_addr(rq->id)->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+								 : sizeof(struct sockaddr_in));
 	if (param->private_data) {
 		rq->base.blob_len = min_size(param->private_data_len, sizeof(rq->base.blob));
 		memcpy(rq->base.blob, param->private_data, rq->base.blob_len);

@@ -14,7 +14,7 @@ struct ioqueue;
 
 /* Embedded in whatever the work is about; must stay put until done() was called. */
 struct io_job {
-	void (*run)(struct io_job *job);  /* worker thread as a rule: may block; touches nothing but what the job owns */
+	void (*run)(struct io_job *job); /* worker thread as a rule: may block; touches nothing but what the job owns */
 	void (*done)(struct io_job *job); /* loop thread: exactly once per submit, never inside ioqueue_submit() */
 	struct io_job *next;              /* the queue's */
 };

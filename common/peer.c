@@ -236,7 +236,8 @@ static void on_watch(struct loop_timer *t)
 	}
 	loop_timer_set(p->loop, t, now + p->silence_ns / WATCHES);
 	if (now - p->heard_ns >= p->silence_ns)
-		peer_end(p, STATUS_TIMEOUT, false, "nothing heard for %llu s", (unsigned long long)(p->silence_ns / SEC));
+		peer_end(p, STATUS_TIMEOUT, false, "nothing heard for %llu s",
+			 (unsigned long long)(p->silence_ns / SEC));
 	else if (now - p->moved_ns >= p->stall_ns)
 		peer_end(p, STATUS_TIMEOUT, true, "no progress for %llu s", (unsigned long long)(p->stall_ns / SEC));
 	else if (now - p->heard_ns >= p->silence_ns / 3)

@@ -42,7 +42,7 @@ struct peer {
 	struct endpoint *ep;
 	const struct peer_events *events;
 	void *owner;
-	struct sender *sender;     /* at most one of the two */
+	struct sender *sender; /* at most one of the two */
 	struct receiver *receiver;
 
 	uint64_t silence_ns; /* nothing heard for so long: it is gone */

@@ -23,7 +23,8 @@ void receiver_schedule(struct receiver *r)
 	loop_defer(r->peer->loop, &r->step_task);
 }
 
-void receiver_submit(struct receiver *r, struct io_job *job, void (*run)(struct io_job *), void (*done)(struct io_job *))
+void receiver_submit(struct receiver *r, struct io_job *job, void (*run)(struct io_job *),
+		     void (*done)(struct io_job *))
 {
 	job->run = run;
 	job->done = done;
@@ -244,9 +245,9 @@ int receiver_on_abort(struct receiver *r, const struct wire_record *rec)
 
 	snprintf(text, sizeof(text), "%.*s", rec->abort.text.len, rec->abort.text.data);
 	if (rec->abort.file == WIRE_NO_FILE)
-		return r->events->refused ?
-			       r->events->refused(r->owner, rec->abort.request, (enum status)rec->abort.status, text) :
-			       0;
+		return r->events->refused
+			       ? r->events->refused(r->owner, rec->abort.request, (enum status)rec->abort.status, text)
+			       : 0;
 	f = find_file(r, rec->abort.file);
 	if (!f)
 		return -EPROTO;

@@ -89,15 +89,16 @@ struct receiver {
 
 /* receiver.c */
 void receiver_schedule(struct receiver *r); /* a step at the end of the round: what is due to the peer */
-void receiver_submit(struct receiver *r, struct io_job *job, void (*run)(struct io_job *), void (*done)(struct io_job *));
+void receiver_submit(struct receiver *r, struct io_job *job, void (*run)(struct io_job *),
+		     void (*done)(struct io_job *));
 bool receiver_job_ended(struct receiver *r); /* first in every done(); false: stopped, only the counting matters */
 void receive_file_fail(struct receive_file *f, enum status status, const char *text);
 void receive_file_fail_errno(struct receive_file *f, int error);
 void receive_file_report(struct receive_file *f); /* RESULT is due */
 
 /* receiver_store.c */
-void receive_chunk_store(struct receive_chunk *c);         /* or drops it, when its file is lost */
-void receive_file_store_waiting(struct receive_file *f);   /* the file is open now */
+void receive_chunk_store(struct receive_chunk *c);       /* or drops it, when its file is lost */
+void receive_file_store_waiting(struct receive_file *f); /* the file is open now */
 void receiver_send_acks(struct receiver *r);
 
 /* receiver_commit.c */

@@ -34,15 +34,15 @@ struct send_file {
 	struct io_job job; /* open, then check and close: one at a time */
 	int job_result;    /* the worker's, for its done() */
 	struct digest digest;
-	uint32_t id;            /* of FILE, once begun */
-	bool begun;             /* FILE was said */
-	bool all_filled;        /* no further fill will be started */
-	bool whole;             /* it fits one slot: read, checked and closed in one job */
-	unsigned int filling;   /* chunks a worker has */
-	unsigned int unsent;    /* chunks filling, or filled and not announced */
-	uint64_t next_offset;   /* first byte not being filled */
-	uint64_t announced;     /* bytes named by DATA */
-	enum status status;     /* first failure on this side */
+	uint32_t id;          /* of FILE, once begun */
+	bool begun;           /* FILE was said */
+	bool all_filled;      /* no further fill will be started */
+	bool whole;           /* it fits one slot: read, checked and closed in one job */
+	unsigned int filling; /* chunks a worker has */
+	unsigned int unsent;  /* chunks filling, or filled and not announced */
+	uint64_t next_offset; /* first byte not being filled */
+	uint64_t announced;   /* bytes named by DATA */
+	enum status status;   /* first failure on this side */
 	char text[WIRE_TEXT_MAX + 1];
 	bool have_result;
 	enum status result;
@@ -59,7 +59,7 @@ struct send_chunk {
 	size_t want;
 	ssize_t got; /* bytes read, or negative errno */
 	uint64_t hash;
-	int check;   /* infile_check() of a whole file */
+	int check; /* infile_check() of a whole file */
 	bool filled, posted, written, acked;
 };
 
@@ -74,7 +74,7 @@ struct sender {
 	unsigned int max_files;
 	struct send_file *files; /* max_files of them */
 	struct send_file *free_files;
-	struct send_file **by_id; /* by FILE id modulo max_files */
+	struct send_file **by_id;              /* by FILE id modulo max_files */
 	struct send_file *queue, **queue_tail; /* not wholly announced yet, in order */
 	struct send_file *filling;             /* whose bytes are read next; within the queue, NULL at its end */
 	unsigned int opened_ahead;             /* files in the queue */
@@ -97,8 +97,8 @@ void sender_submit(struct sender *s, struct io_job *job, void (*run)(struct io_j
 bool sender_job_ended(struct sender *s); /* first in every done(); false: stopped, only the counting matters */
 void send_file_fail(struct send_file *f, enum status status, const char *text);
 void send_file_maybe_check(struct send_file *f); /* all was read, or nothing more will be */
-void send_file_finish(struct send_file *f);      /* CLOSE or ABORT was said and RESULT heard, or the peer never knew of it */
-void send_chunk_release(struct send_chunk *c);   /* its slot is free again */
+void send_file_finish(struct send_file *f); /* CLOSE or ABORT was said and RESULT heard, or the peer never knew of it */
+void send_chunk_release(struct send_chunk *c); /* its slot is free again */
 void send_chunk_on_written(struct endpoint_work *w, int status);
 
 /* sender_fill.c: starts reading into every slot that may be filled. */

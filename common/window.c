@@ -6,10 +6,10 @@
 
 #define START_BYTES (4 * MIB)
 #define START_SLOTS 4
-#define GAIN 1.10      /* a larger window has to be worth it */
-#define LOSS 0.97      /* a smaller one may cost so much */
-#define SETTLED 32     /* measurements between trials */
-#define MIN_ACKS 16    /* of a measurement, or: */
+#define GAIN 1.10   /* a larger window has to be worth it */
+#define LOSS 0.97   /* a smaller one may cost so much */
+#define SETTLED 32  /* measurements between trials */
+#define MIN_ACKS 16 /* of a measurement, or: */
 #define MIN_TIME (20 * MSEC)
 
 void window_init(struct window *w, unsigned int slots, size_t slot_size)

@@ -14,13 +14,13 @@
 #include <stdint.h>
 
 struct window {
-	unsigned int max;  /* slots there are */
-	unsigned int size; /* slots that may be in flight now */
-	unsigned int base; /* the size the trial compares with */
-	double base_rate;  /* slots a second at that size; 0: not measured yet */
-	bool trying;       /* `size` is a trial */
-	bool down;         /* the next trial is for a smaller size */
-	bool limited;      /* somebody was kept waiting for a slot since the measurement began */
+	unsigned int max;     /* slots there are */
+	unsigned int size;    /* slots that may be in flight now */
+	unsigned int base;    /* the size the trial compares with */
+	double base_rate;     /* slots a second at that size; 0: not measured yet */
+	bool trying;          /* `size` is a trial */
+	bool down;            /* the next trial is for a smaller size */
+	bool limited;         /* somebody was kept waiting for a slot since the measurement began */
 	unsigned int settled; /* measurements since the last trial */
 	unsigned int acked;   /* in this measurement */
 	unsigned int skip;    /* acknowledgements of slots sent under the former size: not counted */

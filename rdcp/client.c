@@ -40,7 +40,8 @@ void client_complain(struct client *c, int exit_code, const char *fmt, ...)
 		c->exit_code = exit_code;
 }
 
-void client_settle(struct client *c, struct client_source *source, uint64_t bytes, unsigned int status, const char *text)
+void client_settle(struct client *c, struct client_source *source, uint64_t bytes, unsigned int status,
+		   const char *text)
 {
 	char name[512], why[512], size[16];
 
@@ -346,7 +347,8 @@ static void run_loop(struct client *c, const struct addrinfo *addresses)
 	if (r == 0) {
 		peer_init(&c->peer, &c->loop, c->options->timeout_ns, &peer_events, c);
 		c->redraw.expired = on_redraw;
-		progress_init(&c->progress, STDOUT_FILENO, c->options->quiet ? PROGRESS_NEVER : c->options->progress, now_ns());
+		progress_init(&c->progress, STDOUT_FILENO, c->options->quiet ? PROGRESS_NEVER : c->options->progress,
+			      now_ns());
 		if (c->progress.fd >= 0)
 			loop_timer_set(&c->loop, &c->redraw, now_ns());
 		connect_start(&c->connect, &c->loop, c->options, addresses, c->have_key ? &c->key : NULL,

@@ -51,8 +51,8 @@ struct client {
 	struct peer peer;
 	struct slab slab;
 	struct ioqueue *io;
-	struct sender *sender;     /* push */
-	struct receiver *receiver; /* pull */
+	struct sender *sender;        /* push */
+	struct receiver *receiver;    /* pull */
 	bool window_sent, gets_ended; /* pull */
 	unsigned int max_files;       /* of the daemon */
 	uint64_t base;                /* of our slab, for the daemon to write to */
@@ -66,7 +66,8 @@ struct client {
 int client_run(const struct options *o);
 
 /* For push.c and pull.c. */
-void client_settle(struct client *c, struct client_source *source, uint64_t bytes, unsigned int status, const char *text);
+void client_settle(struct client *c, struct client_source *source, uint64_t bytes, unsigned int status,
+		   const char *text);
 void client_complain(struct client *c, int exit_code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void client_on_idle(void *owner);
 unsigned int client_file_flags(const struct client *c); /* enum wire_file_flags that the options ask for */

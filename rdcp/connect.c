@@ -17,7 +17,7 @@
 #include "common/slab.h"
 #include "common/util.h"
 
-#define RECEIVES_LOG2 5        /* 32 messages on their way to us */
+#define RECEIVES_LOG2 5           /* 32 messages on their way to us */
 #define MESSAGES_PINNED (1 * MIB) /* about what is locked beside the slots */
 
 static const struct endpoint_events endpoint_events;
@@ -29,8 +29,8 @@ static void give_up(struct connect *c)
 
 static void dial(struct connect *c)
 {
-	int r = endpoint_dial(c->transport, c->loop, c->address->ai_addr, c->options->connect_timeout_ns, &endpoint_events, c,
-			      &c->ep, &c->fault);
+	int r = endpoint_dial(c->transport, c->loop, c->address->ai_addr, c->options->connect_timeout_ns,
+			      &endpoint_events, c, &c->ep, &c->fault);
 
 	if (r == 0)
 		return;
@@ -128,13 +128,14 @@ static void on_connected(void *owner, const void *blob, size_t len)
 
 	c->address = NULL; /* whatever is wrong from here on, it is this daemon we wanted */
 	if (r < 0 || !grant_is_sane(c, &rep)) {
-		refuse(c, r == -EPROTONOSUPPORT ? STATUS_VERSION : STATUS_PROTOCOL, "what answers there is not an rdcpd we know");
+		refuse(c, r == -EPROTONOSUPPORT ? STATUS_VERSION : STATUS_PROTOCOL,
+		       "what answers there is not an rdcpd we know");
 		return;
 	}
 	if (c->key && !daemon_proved(c, &rep, blob)) {
 		refuse(c, STATUS_BAD_KEY,
-		       c->challenged ? "the daemon did not prove that it has the key" :
-				       "the daemon asks for no key and proves none; '-i none' copies without one");
+		       c->challenged ? "the daemon did not prove that it has the key"
+				     : "the daemon asks for no key and proves none; '-i none' copies without one");
 		return;
 	}
 	c->established = true;
@@ -220,8 +221,9 @@ static void fit_to_memlock(struct wire_req *req)
 	}
 }
 
-void connect_start(struct connect *c, struct loop *loop, const struct options *options, const struct addrinfo *addresses,
-		   const struct key *key, uint64_t bytes, const struct connect_events *events, void *owner)
+void connect_start(struct connect *c, struct loop *loop, const struct options *options,
+		   const struct addrinfo *addresses, const struct key *key, uint64_t bytes,
+		   const struct connect_events *events, void *owner)
 {
 	*c = (struct connect){
 		.loop = loop,

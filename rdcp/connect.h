@@ -51,8 +51,9 @@ struct connect {
  * Starts; connected or failed follows. `addresses` not empty. `bytes` is how much will be sent, to ask for no more memory
  * than that needs; UINT64_MAX: not known.
  */
-void connect_start(struct connect *c, struct loop *loop, const struct options *options, const struct addrinfo *addresses,
-		   const struct key *key, uint64_t bytes, const struct connect_events *events, void *owner);
+void connect_start(struct connect *c, struct loop *loop, const struct options *options,
+		   const struct addrinfo *addresses, const struct key *key, uint64_t bytes,
+		   const struct connect_events *events, void *owner);
 
 /* Gives up what is under way: failed follows, or closed. */
 void connect_abort(struct connect *c);

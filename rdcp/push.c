@@ -74,7 +74,8 @@ static void on_done(void *owner, enum status status, const char *text)
 	c->promised = status == STATUS_OK;
 	c->told = !c->promised;
 	if (c->told)
-		client_complain(c, EXITCODE_FAILED, "%s: the daemon could not finish: %s", c->hint.host, status_text(status));
+		client_complain(c, EXITCODE_FAILED, "%s: the daemon could not finish: %s", c->hint.host,
+				status_text(status));
 	peer_end(&c->peer, STATUS_OK, false, NULL);
 }
 

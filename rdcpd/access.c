@@ -218,6 +218,23 @@ void access_free(struct access *a)
 	free(a);
 }
 
+void access_reload(struct access *a, struct config *config)
+{
+	config_ref(config);
+	config_unref(a->config);
+	a->config = config;
+}
+
+bool access_grant_stands(const struct access_grant *g, const struct config *config)
+{
+	if (config->auth == CONFIG_AUTH_NONE)
+		return true;
+	for (size_t i = 0; g->client && i < config->client_count; i++)
+		if (key_proof_equal(config->clients[i].key.bytes, g->client->key.bytes))
+			return true;
+	return false;
+}
+
 const char *access_grant_name(const struct access_grant *g)
 {
 	return g->client ? g->client->name : "anybody";

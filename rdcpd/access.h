@@ -61,6 +61,9 @@ struct access_grant {
 int access_new(struct config *config, struct access **ret_access);
 void access_free(struct access *a); /* wipes; NULL is fine */
 
+/* Judges by `config` (a reference is taken) from now on. Challenges that are out stay good, used uuids stay used. */
+void access_reload(struct access *a, struct config *config);
+
 /*
  * Judges a REQ. `req_head` is the first WIRE_HEAD_SIZE bytes of its blob as they came, `peer` whom it came
  * from, `now_sec` a clock that does not go back. Fills *ret_grant or *ret_rej, as the verdict says.
@@ -73,6 +76,12 @@ void access_free(struct access *a); /* wipes; NULL is fine */
 enum access_verdict access_check(struct access *a, const struct wire_req *req,
 				 const uint8_t req_head[static WIRE_HEAD_SIZE], const struct sockaddr *peer,
 				 uint64_t now_sec, struct access_grant *ret_grant, struct wire_rej *ret_rej);
+
+/*
+ * Whether `config` would still let this client in: by the same key, if there is to be a key. What it may touch is not
+ * compared: that stays as it was granted.
+ */
+bool access_grant_stands(const struct access_grant *g, const struct config *config);
 
 /* The client's name for log lines; "anybody" with auth = none. */
 const char *access_grant_name(const struct access_grant *g);

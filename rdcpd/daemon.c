@@ -25,7 +25,7 @@
 #include "listener.h"
 #include "session.h"
 
-#define STOP_TIMEOUT_US (10 * 1000000ULL)  /* sessions that do not end by themselves are left to the kernel */
+#define STOP_TIMEOUT_US (10 * 1000000ULL) /* sessions that do not end by themselves are left to the kernel */
 #define RELISTEN_INTERVAL_US (5 * 1000000ULL)
 
 struct daemon {
@@ -61,8 +61,8 @@ static void reject(struct endpoint_request *rq, struct wire_rej *rej)
 		snprintf(rej->text, sizeof(rej->text), "%s", status_text(rej->reason));
 		rej->text_len = (uint8_t)strlen(rej->text);
 	}
-	log_write(rej->reason == STATUS_AUTH_REQUIRED ? LOG_DEBUG : LOG_WARNING, "%s: refused: %.*s", peer_text(rq, host),
-		  rej->text_len, rej->text);
+	log_write(rej->reason == STATUS_AUTH_REQUIRED ? LOG_DEBUG : LOG_WARNING, "%s: refused: %.*s",
+		  peer_text(rq, host), rej->text_len, rej->text);
 	n = wire_encode_rej(rej, blob, sizeof(blob));
 	endpoint_request_reject(rq, blob, n < 0 ? 0 : (size_t)n);
 }
@@ -84,7 +84,8 @@ static bool decode_request(struct endpoint_request *rq, struct wire_req *ret_req
 	if (r == 0)
 		return true;
 	if (r == -EPROTONOSUPPORT)
-		snprintf(text, sizeof(text), "this daemon speaks version %d of the protocol, not %u", WIRE_VERSION, version);
+		snprintf(text, sizeof(text), "this daemon speaks version %d of the protocol, not %u", WIRE_VERSION,
+			 version);
 	else
 		snprintf(text, sizeof(text), "that was no request of rdcp");
 	reject_with(rq, r == -EPROTONOSUPPORT ? STATUS_VERSION : STATUS_PROTOCOL, text);
@@ -152,8 +153,8 @@ static void on_request(void *owner, struct endpoint_request *rq)
 		reject_with(rq, STATUS_BUSY, "busy: the daemon has as many sessions as it allows (max-sessions)");
 	} else if (!fit_geometry(d, &req)) {
 		reject_with(rq, STATUS_BUSY, "busy: the memory for sessions is used up (max-pinned)");
-	} else if (access_check(d->access, &req, rq->blob, (struct sockaddr *)&rq->peer, now_ns() / SEC, &grant, &rej) ==
-		   ACCESS_REFUSE) {
+	} else if (access_check(d->access, &req, rq->blob, (struct sockaddr *)&rq->peer, now_ns() / SEC, &grant,
+				&rej) == ACCESS_REFUSE) {
 		reject(rq, &rej);
 	} else {
 		admit(d, rq, &req, &grant);
@@ -199,7 +200,8 @@ static void schedule_relisten(struct daemon *d)
 
 	sd_event_now(d->event, CLOCK_MONOTONIC, &now);
 	if (!d->relisten)
-		sd_event_add_time(d->event, &d->relisten, CLOCK_MONOTONIC, now + RELISTEN_INTERVAL_US, 0, on_relisten, d);
+		sd_event_add_time(d->event, &d->relisten, CLOCK_MONOTONIC, now + RELISTEN_INTERVAL_US, 0, on_relisten,
+				  d);
 	else
 		sd_event_source_set_time(d->relisten, now + RELISTEN_INTERVAL_US);
 	sd_event_source_set_enabled(d->relisten, SD_EVENT_ONESHOT);
@@ -218,12 +220,13 @@ static unsigned int listen_all(struct daemon *d, bool first)
 
 		listener_format(address, text, sizeof(text));
 		if (!d->listeners[i]) {
-			r = listener_new(d->event, d->transport, address, &listener_events, d, &d->listeners[i], &fault);
+			r = listener_new(d->event, d->transport, address, &listener_events, d, &d->listeners[i],
+					 &fault);
 			if (r == 0)
 				log_notice("listening on %s (%s)", text, d->config->transport);
 			else if (first)
-				log_write(address->wildcard ? LOG_DEBUG : LOG_WARNING, "cannot listen on %s yet: %s: %s", text,
-					  fault.text, strerror(-r));
+				log_write(address->wildcard ? LOG_DEBUG : LOG_WARNING,
+					  "cannot listen on %s yet: %s: %s", text, fault.text, strerror(-r));
 		}
 		served += d->listeners[i] != NULL;
 	}

@@ -25,17 +25,20 @@ struct arguments {
 };
 
 static const struct option_row {
-	struct option option;
-	const char *argument, *help;
+	int val; /* the short option, or a capital that is none */
+	const char *name;
+	const char *argument; /* NULL: takes none */
+	const char *help;
 } rows[] = {
-	{ { "config", required_argument, NULL, 'c' }, "FILE", "read FILE instead of " CONFIG_FILE " (and FILE.d/*.conf)" },
-	{ { "check-config", no_argument, NULL, 'C' }, NULL, "say what is wrong with the configuration, and end" },
-	{ { "generate-key", required_argument, NULL, 'G' }, "FILE", "make a new key in FILE, and end" },
-	{ { "debug", no_argument, NULL, 'd' }, NULL, "log everything" },
-	{ { "help", no_argument, NULL, 'h' }, NULL, "print this, and end" },
-	{ { "version", no_argument, NULL, 'V' }, NULL, "print the version, and end" },
+	{ 'c', "config", "FILE", "read FILE instead of " CONFIG_FILE " (and FILE.d/*.conf)" },
+	{ 'C', "check-config", NULL, "say what is wrong with the configuration, and end" },
+	{ 'G', "generate-key", "FILE", "make a new key in FILE, and end" },
+	{ 'd', "debug", NULL, "log everything" },
+	{ 'h', "help", NULL, "print this, and end" },
+	{ 'V', "version", NULL, "print the version, and end" },
 };
 
+#define SHORT_OPTIONS "c:dhV"
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
 static void print_help(FILE *f)
@@ -45,12 +48,11 @@ static void print_help(FILE *f)
 	fputs("Usage: rdcpd [OPTION]...\nThe daemon that rdcp copies files to and from, over RDMA.\n\n", f);
 	for (size_t i = 0; i < ROWS; i++) {
 		const struct option_row *row = &rows[i];
-		int val = row->option.val;
 
-		snprintf(name, sizeof(name), "--%s%s%s", row->option.name, row->argument ? " " : "",
+		snprintf(name, sizeof(name), "--%s%s%s", row->name, row->argument ? " " : "",
 			 row->argument ? row->argument : "");
-		if (val >= 'a' || val == 'V')
-			fprintf(f, "  -%c, %-24s %s\n", val, name, row->help);
+		if (strchr(SHORT_OPTIONS, row->val))
+			fprintf(f, "  -%c, %-24s %s\n", row->val, name, row->help);
 		else
 			fprintf(f, "      %-24s %s\n", name, row->help);
 	}
@@ -64,8 +66,10 @@ static int parse(int argc, char **argv, struct arguments *a)
 	int c;
 
 	for (size_t i = 0; i < ROWS; i++)
-		options[i] = rows[i].option;
-	while ((c = getopt_long(argc, argv, "c:dhV", options, NULL)) != -1) {
+		options[i] = (struct option){ .name = rows[i].name,
+					      .has_arg = rows[i].argument ? required_argument : no_argument,
+					      .val = rows[i].val };
+	while ((c = getopt_long(argc, argv, SHORT_OPTIONS, options, NULL)) != -1) {
 		switch (c) {
 		case 'c':
 			a->config = optarg;

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/log.h"
 #include "common/peer.h"
 #include "common/receiver.h"
 #include "common/util.h"
+#include "journal.h"
 
 #define MAX_WAITING 4096 /* GETs a client may have outstanding */
 
@@ -122,12 +122,13 @@ static struct serve_get *pop_get(struct serve *sv)
 	return get;
 }
 
-static void log_refusal(const struct send_item *item, enum status status, const char *text)
+static void log_refusal(const struct send_item *item, uint64_t bytes, enum status status, const char *text)
 {
 	char path[512], why[512];
 
-	log_err("'%s' was not sent: %s%s%s", escape_name(item->path, path, sizeof(path)), status_text(status),
-		*text ? ": " : "", escape_name(text, why, sizeof(why)));
+	journal_write(JOURNAL_FILE_FAILED, item->path, bytes, "'%s' was not sent: %s%s%s",
+		      escape_name(item->path, path, sizeof(path)), status_text(status), *text ? ": " : "",
+		      escape_name(text, why, sizeof(why)));
 }
 
 /* false: no room to say it now. */
@@ -156,7 +157,7 @@ static int on_next(void *owner, struct send_item *ret_item)
 		}
 		if (!refuse(sv, get))
 			return 0;
-		log_refusal(&get->item, get->status, get->text);
+		log_refusal(&get->item, 0, get->status, get->text);
 		free_get(pop_get(sv));
 	}
 	return sv->ended ? -ENODATA : 0;
@@ -168,9 +169,10 @@ static void on_file_done(void *owner, const struct send_item *item, uint64_t byt
 	char path[512];
 
 	if (status == STATUS_OK)
-		log_info("sent '%s', %llu bytes", escape_name(item->path, path, sizeof(path)), (unsigned long long)bytes);
+		log_info("sent '%s', %llu bytes", escape_name(item->path, path, sizeof(path)),
+			 (unsigned long long)bytes);
 	else
-		log_refusal(item, status, text);
+		log_refusal(item, bytes, status, text);
 }
 
 /* The client has all it wants. */

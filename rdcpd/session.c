@@ -28,6 +28,7 @@
 #include "common/peer.h"
 #include "common/slab.h"
 #include "common/util.h"
+#include "journal.h"
 #include "serve.h"
 #include "store.h"
 
@@ -37,9 +38,12 @@ struct session {
 	struct session_args args;
 	pthread_t thread;
 	atomic_bool finished;
-	int stop_fd; /* eventfd */
+	atomic_int stop_status;       /* enum status, set before stop_fd is written */
+	atomic_uint_least64_t bytes; /* published by the thread whenever it hears of the client */
+	int stop_fd;                  /* eventfd */
 	char id[UUID_STR_LEN];
 	char peer_name[NI_MAXHOST];
+	struct journal_session fields;
 
 	/* The thread's own from here on. */
 	struct loop loop;
@@ -83,12 +87,13 @@ static void log_end(const struct session *s)
 
 	escape_name(end->text, text, sizeof(text));
 	if (end->status == STATUS_OK)
-		log_notice("session ends");
+		journal_write(JOURNAL_SESSION_ENDED, NULL, 0, "session ends");
 	else if (end->by_connection)
-		log_err("session lost: %s", *text ? text : "the connection broke");
+		journal_write(JOURNAL_SESSION_FAILED, NULL, 0, "session lost: %s", *text ? text : "the connection broke");
 	else
-		log_err("session ends%s: %s%s%s", end->by_peer ? " by the client's word" : "", status_text(end->status),
-			*text ? ": " : "", text);
+		journal_write(JOURNAL_SESSION_FAILED, NULL, 0, "session ends%s: %s%s%s",
+			      end->by_peer ? " by the client's word" : "", status_text(end->status), *text ? ": " : "",
+			      text);
 }
 
 static void on_closed(void *owner, const struct endpoint_fault *fault)
@@ -118,12 +123,20 @@ static void on_connected(void *owner, const void *blob, size_t len)
 	log_debug("connected");
 }
 
+static void publish(struct session *s)
+{
+	uint64_t bytes = is_pull(s) ? sender_acked_bytes(s->serve.sender) : receiver_stored_bytes(s->store.receiver);
+
+	atomic_store_explicit(&s->bytes, bytes, memory_order_relaxed);
+}
+
 static void on_message(void *owner, const uint8_t *records, size_t len)
 {
 	struct session *s = owner;
 
 	loop_timer_cancel(&s->loop, &s->handshake);
 	peer_on_message(&s->peer, records, len);
+	publish(s);
 }
 
 static void on_writable(void *owner)
@@ -162,7 +175,7 @@ static void on_stop(struct loop_source *source, uint32_t revents)
 
 	loop_modify(&s->loop, source, 0);
 	if (s->peer.ep)
-		peer_end(&s->peer, STATUS_STOPPING, true, NULL);
+		peer_end(&s->peer, (enum status)atomic_load(&s->stop_status), true, NULL);
 	else
 		endpoint_abort(s->ep, ENDPOINT_CLOSED, "the daemon stops");
 }
@@ -183,8 +196,8 @@ static void clamp_geometry(struct session *s)
 
 static int make_engine(struct session *s)
 {
-	int r = is_pull(s) ? serve_start(&s->serve, &s->peer, &s->slab, s->io, &s->roots) :
-			     store_start(&s->store, &s->peer, &s->slab, s->io, &s->roots);
+	int r = is_pull(s) ? serve_start(&s->serve, &s->peer, &s->slab, s->io, &s->roots)
+			   : store_start(&s->store, &s->peer, &s->slab, s->io, &s->roots);
 
 	s->engine = r == 0;
 	return r;
@@ -221,9 +234,9 @@ static void refuse(struct session *s, const struct endpoint_fault *fault, int er
 	else
 		log_err("cannot set up a session: %s: %s", fault->text, strerror(-error));
 	rej.text_len = (uint8_t)snprintf(rej.text, sizeof(rej.text), "%s",
-					 fault->kind == ENDPOINT_MEMLOCK ?
-						 "the daemon may not lock enough memory: see its log" :
-						 "the daemon is out of resources: see its log");
+					 fault->kind == ENDPOINT_MEMLOCK
+						 ? "the daemon may not lock enough memory: see its log"
+						 : "the daemon is out of resources: see its log");
 	n = wire_encode_rej(&rej, blob, sizeof(blob));
 	endpoint_refuse(s->ep, blob, n < 0 ? 0 : (size_t)n);
 }
@@ -321,7 +334,8 @@ static void *thread_main(void *arg)
 
 	snprintf(context, sizeof(context), "%.8s %s", s->id, s->peer_name);
 	log_set_context(context);
-	log_notice("%s of client '%s', transfer %s", is_pull(s) ? "pull" : "push", access_grant_name(&s->args.grant), s->id);
+	log_notice("%s of client '%s', transfer %s", is_pull(s) ? "pull" : "push", access_grant_name(&s->args.grant),
+		   s->id);
 	run(s);
 	atomic_store(&s->finished, true);
 	if (write(s->args.finished_fd, &one, sizeof(one)) < 0)
@@ -351,8 +365,8 @@ int session_start(struct session_args *args, struct session **ret_session)
 	}
 	s->args = *args;
 	uuid_unparse_lower(args->req.uuid, s->id);
-	if (getnameinfo((struct sockaddr *)&args->rq->peer, sizeof(args->rq->peer), s->peer_name, sizeof(s->peer_name), NULL,
-			0, NI_NUMERICHOST))
+	if (getnameinfo((struct sockaddr *)&args->rq->peer, sizeof(args->rq->peer), s->peer_name, sizeof(s->peer_name),
+			NULL, 0, NI_NUMERICHOST))
 		snprintf(s->peer_name, sizeof(s->peer_name), "?");
 	s->store.idle = s->serve.idle = on_idle;
 	s->store.owner = s->serve.owner = s;
@@ -367,10 +381,12 @@ int session_start(struct session_args *args, struct session **ret_session)
 	return 0;
 }
 
-void session_stop(struct session *s)
+void session_stop(struct session *s, enum status why)
 {
+	int none = STATUS_OK;
 	uint64_t one = 1;
 
+	atomic_compare_exchange_strong(&s->stop_status, &none, (int)why);
 	if (write(s->stop_fd, &one, sizeof(one)) < 0)
 		log_warning("asking a session to stop: %m, ignoring");
 }
@@ -389,4 +405,19 @@ void session_join(struct session *s)
 uint64_t session_pinned(const struct session *s)
 {
 	return s->args.pinned;
+}
+
+uint64_t session_bytes(const struct session *s)
+{
+	return atomic_load_explicit(&s->bytes, memory_order_relaxed);
+}
+
+bool session_is_pull(const struct session *s)
+{
+	return is_pull(s);
+}
+
+const struct access_grant *session_grant(const struct session *s)
+{
+	return &s->args.grant;
 }

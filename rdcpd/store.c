@@ -4,10 +4,10 @@
 
 #include <stdio.h>
 
-#include "common/log.h"
 #include "common/outfile.h"
 #include "common/peer.h"
 #include "common/util.h"
+#include "journal.h"
 
 static enum status on_place(void *owner, const struct wire_file *file, struct receive_place *ret_place, char *text)
 {
@@ -26,10 +26,11 @@ static void on_file_done(void *owner, const struct receive_place *place, uint32_
 
 	escape_name(place->path, path, sizeof(path));
 	if (status == STATUS_OK)
-		log_info("stored '%s', %llu bytes", path, (unsigned long long)bytes);
+		journal_write(JOURNAL_FILE_STORED, place->path, bytes, "stored '%s', %llu bytes", path,
+			      (unsigned long long)bytes);
 	else
-		log_err("'%s' was not stored: %s%s%s", path, status_text(status), *text ? ": " : "",
-			escape_name(text, why, sizeof(why)));
+		journal_write(JOURNAL_FILE_FAILED, place->path, bytes, "'%s' was not stored: %s%s%s", path,
+			      status_text(status), *text ? ": " : "", escape_name(text, why, sizeof(why)));
 }
 
 /* The client hangs up when it has read DONE. */

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+/*
+ * The sink of common/log.c that knows the journal. log_write() ends in the sink on the thread it was called on, so what the
+ * line is about waits in thread-local variables. Nothing is allocated; a journal that does not answer is nobody's problem.
+ */
+/* The place in the source says less than MESSAGE_ID, and would always be this file. */
+#define SD_JOURNAL_SUPPRESS_LOCATION
+
+#include "journal.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <systemd/sd-journal.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/util.h"
+
+#define MAX_FIELDS 12
+
+static const struct kind {
+	const char *message_id;
+	int level;
+} kinds[JOURNAL_KINDS] = {
+	[JOURNAL_SESSION_STARTED] = { "c93bff89c958423bb2f2afd7d6006608", LOG_NOTICE },
+	[JOURNAL_SESSION_ENDED] = { "d53e0fda49194b7391593940add79402", LOG_NOTICE },
+	[JOURNAL_SESSION_FAILED] = { "d37e243d4efa4cac990c649faaf2346d", LOG_ERR },
+	[JOURNAL_FILE_STORED] = { "7b3c54aebb5647ea89f8289844b82d5f", LOG_INFO },
+	[JOURNAL_FILE_SENT] = { "99e523c7ef374969b3e39859a61cc837", LOG_INFO },
+	[JOURNAL_FILE_FAILED] = { "ded155d9ac784960bc0f1d68b0659d18", LOG_ERR },
+	[JOURNAL_REFUSED] = { "38592b3ab497481e9690477ffc1b810e", LOG_WARNING },
+	[JOURNAL_CONFIG_KEPT] = { "b806fd1a296442e58e24c93014471298", LOG_ERR },
+};
+
+static int (*send_fields)(const struct iovec *iov, int n);
+
+static _Thread_local const struct journal_session *session;
+/* what the line under way is about */
+static _Thread_local struct {
+	const char *message_id, *file;
+	uint64_t bytes;
+} subject;
+
+const char *journal_message_id(enum journal_kind kind)
+{
+	return kinds[kind].message_id;
+}
+
+void journal_set_session(const struct journal_session *new_session)
+{
+	session = new_session;
+}
+
+/* A record under construction. Its texts are in one buffer, which is large enough for the limits of log.c and PATH_MAX. */
+struct fields {
+	struct iovec iov[MAX_FIELDS];
+	int count;
+	size_t used;
+	char text[4 * PATH_MAX];
+};
+
+static void add(struct fields *f, const char *name, const char *value)
+{
+	size_t room = sizeof(f->text) - f->used;
+	int n;
+
+	if (!value || f->count == MAX_FIELDS)
+		return;
+	n = snprintf(f->text + f->used, room, "%s=%s", name, value);
+	if (n < 0 || (size_t)n >= room)
+		return;
+	f->iov[f->count].iov_base = f->text + f->used;
+	f->iov[f->count++].iov_len = (size_t)n;
+	f->used += (size_t)n + 1;
+}
+
+static void sink(int level, const char *line)
+{
+	struct fields f = { .count = 0 };
+	char number[32];
+
+	add(&f, "MESSAGE", line);
+	snprintf(number, sizeof(number), "%d", level);
+	add(&f, "PRIORITY", number);
+	add(&f, "SYSLOG_IDENTIFIER", "rdcpd");
+	add(&f, "MESSAGE_ID", subject.message_id);
+	if (session) {
+		add(&f, "TRANSFER_ID", session->id);
+		add(&f, "PEER", session->peer);
+		add(&f, "CLIENT", session->client);
+	}
+	if (subject.file) {
+		add(&f, "FILE", subject.file);
+		snprintf(number, sizeof(number), "%" PRIu64, subject.bytes);
+		add(&f, "BYTES", number);
+	}
+	send_fields(f.iov, f.count);
+}
+
+void journal_write(enum journal_kind kind, const char *file, uint64_t bytes, const char *fmt, ...)
+{
+	char escaped[PATH_MAX];
+	va_list ap;
+
+	subject.message_id = kinds[kind].message_id;
+	subject.file = file ? escape_name(file, escaped, sizeof(escaped)) : NULL;
+	subject.bytes = bytes;
+	va_start(ap, fmt);
+	log_writev(kinds[kind].level, fmt, ap);
+	va_end(ap);
+	memset(&subject, 0, sizeof(subject));
+}
+
+void journal_open_with(int (*send)(const struct iovec *iov, int n))
+{
+	send_fields = send;
+	log_set_sink(send ? sink : NULL);
+}
+
+/* systemd.exec(5): JOURNAL_STREAM is the device and inode of the stream that systemd gave us; it may have been redirected. */
+bool journal_open(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	unsigned long long device, inode;
+	struct stat st;
+
+	if (!stream || sscanf(stream, "%llu:%llu", &device, &inode) != 2)
+		return false;
+	if (fstat(STDERR_FILENO, &st) < 0 || st.st_dev != device || st.st_ino != inode)
+		return false;
+	journal_open_with(sd_journal_sendv);
+	return true;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The daemon's log with fields, where it ends in the journal: TRANSFER_ID, PEER, CLIENT for every line of a session,
+ * MESSAGE_ID for what the catalogue (systemd/rdcpd.catalog) explains, FILE and BYTES where they make sense. `journalctl
+ * TRANSFER_ID=...` is a session, `journalctl -x` explains. Anywhere else the same lines go to the standard error
+ * without fields. Thread-safe; common/log.h does everything that is not about fields.
+ */
+#ifndef RDCPD_JOURNAL_H
+#define RDCPD_JOURNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+enum journal_kind {
+	JOURNAL_SESSION_STARTED,
+	JOURNAL_SESSION_ENDED,
+	JOURNAL_SESSION_FAILED,
+	JOURNAL_FILE_STORED,
+	JOURNAL_FILE_SENT,
+	JOURNAL_FILE_FAILED,
+	JOURNAL_REFUSED,     /* a connection that never became a session */
+	JOURNAL_CONFIG_KEPT, /* a reload found errors */
+	JOURNAL_KINDS
+};
+
+/* Lines go to the journal from now on if that is where the standard error goes. Returns whether it is. */
+bool journal_open(void);
+
+/* For tests: as if it were, with `send` in the place of sd_journal_sendv(3). */
+void journal_open_with(int (*send)(const struct iovec *iov, int n));
+
+/* Whose lines this thread writes; borrowed until it is called again, NULL: nobody's. */
+struct journal_session {
+	const char *id, *peer, *client;
+};
+void journal_set_session(const struct journal_session *session);
+
+/* Logs one line of that kind, at the kind's level. `file` may be NULL: then it has no FILE and no BYTES. */
+void journal_write(enum journal_kind kind, const char *file, uint64_t bytes, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* 32 hex digits. */
+const char *journal_message_id(enum journal_kind kind);
+
+#endif
