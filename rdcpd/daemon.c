@@ -22,24 +22,30 @@
 #include "access.h"
 #include "common/log.h"
 #include "common/util.h"
-#include "listener.h"
+#include "journal.h"
+#include "listeners.h"
 #include "session.h"
+#include "status.h"
 
 #define STOP_TIMEOUT_US (10 * 1000000ULL) /* sessions that do not end by themselves are left to the kernel */
-#define RELISTEN_INTERVAL_US (5 * 1000000ULL)
+#define STATUS_INTERVAL_US (2 * 1000000ULL)
 
 struct daemon {
 	struct config *config;
+	const char *config_path; /* borrowed */
 	struct access *access;
-	const struct endpoint_transport *transport;
 	sd_event *event;
-	struct listener **listeners; /* one for each config->listen; NULL: not listening now */
-	sd_event_source *relisten;
-	struct session **sessions; /* max_sessions places, NULL: free */
+	struct listeners *listeners;
+	struct session **sessions; /* NULL: a free place */
+	unsigned int places;       /* at least max_sessions */
 	unsigned int session_count;
 	uint64_t pinned; /* by all of them, bytes */
 	int finished_fd; /* eventfd: some session ended */
 	bool stopping;
+
+	uint64_t ended_in, ended_out; /* bytes of sessions that are over */
+	struct status_totals shown;   /* what the status line was made of, and the line */
+	char status[STATUS_LINE_SIZE];
 };
 
 /* ---- requests ----------------------------------------------------------------------------------------------- */
@@ -61,8 +67,12 @@ static void reject(struct endpoint_request *rq, struct wire_rej *rej)
 		snprintf(rej->text, sizeof(rej->text), "%s", status_text(rej->reason));
 		rej->text_len = (uint8_t)strlen(rej->text);
 	}
-	log_write(rej->reason == STATUS_AUTH_REQUIRED ? LOG_DEBUG : LOG_WARNING, "%s: refused: %.*s",
-		  peer_text(rq, host), rej->text_len, rej->text);
+	journal_set_session(&(struct journal_session){ .peer = peer_text(rq, host) });
+	if (rej->reason == STATUS_AUTH_REQUIRED)
+		log_debug("%s: refused: %.*s", host, rej->text_len, rej->text);
+	else
+		journal_write(JOURNAL_REFUSED, NULL, 0, "%s: refused: %.*s", host, rej->text_len, rej->text);
+	journal_set_session(NULL);
 	n = wire_encode_rej(rej, blob, sizeof(blob));
 	endpoint_request_reject(rq, blob, n < 0 ? 0 : (size_t)n);
 }
@@ -112,7 +122,7 @@ static bool fit_geometry(const struct daemon *d, struct wire_req *req)
 
 static struct session **free_place(struct daemon *d)
 {
-	for (unsigned int i = 0; i < d->config->max_sessions; i++)
+	for (unsigned int i = 0; i < d->places; i++)
 		if (!d->sessions[i])
 			return &d->sessions[i];
 	return NULL;
@@ -149,7 +159,7 @@ static void on_request(void *owner, struct endpoint_request *rq)
 		return;
 	if (d->stopping) {
 		reject_with(rq, STATUS_STOPPING, "the daemon is shutting down");
-	} else if (d->session_count == d->config->max_sessions) {
+	} else if (d->session_count >= d->config->max_sessions) {
 		reject_with(rq, STATUS_BUSY, "busy: the daemon has as many sessions as it allows (max-sessions)");
 	} else if (!fit_geometry(d, &req)) {
 		reject_with(rq, STATUS_BUSY, "busy: the memory for sessions is used up (max-pinned)");
@@ -168,12 +178,13 @@ static int on_session_finished(sd_event_source *source, int fd, uint32_t revents
 
 	if (read(fd, &count, sizeof(count)) < 0)
 		return 0;
-	for (unsigned int i = 0; i < d->config->max_sessions; i++) {
+	for (unsigned int i = 0; i < d->places; i++) {
 		struct session *s = d->sessions[i];
 
 		if (!s || !session_finished(s))
 			continue;
 		d->pinned -= session_pinned(s);
+		*(session_is_pull(s) ? &d->ended_out : &d->ended_in) += session_bytes(s);
 		d->session_count--;
 		d->sessions[i] = NULL;
 		session_join(s);
@@ -183,88 +194,93 @@ static int on_session_finished(sd_event_source *source, int fd, uint32_t revents
 	return 0;
 }
 
-/* ---- listening ---------------------------------------------------------------------------------------------- */
+/* ---- reloading ---------------------------------------------------------------------------------------------- */
 
-static void on_listener_failed(void *owner, struct listener *l, int error);
-
-static const struct listener_events listener_events = {
-	.request = on_request,
-	.failed = on_listener_failed,
-};
-
-static int on_relisten(sd_event_source *source, uint64_t usec, void *userdata);
-
-static void schedule_relisten(struct daemon *d)
+static void say(void *owner, int level, const char *text)
 {
-	uint64_t now;
-
-	sd_event_now(d->event, CLOCK_MONOTONIC, &now);
-	if (!d->relisten)
-		sd_event_add_time(d->event, &d->relisten, CLOCK_MONOTONIC, now + RELISTEN_INTERVAL_US, 0, on_relisten,
-				  d);
-	else
-		sd_event_source_set_time(d->relisten, now + RELISTEN_INTERVAL_US);
-	sd_event_source_set_enabled(d->relisten, SD_EVENT_ONESHOT);
+	log_write(level, "%s", text);
 }
 
-/* Listens wherever it does not yet; returns how many addresses are served. With `first` what fails is told, later not. */
-static unsigned int listen_all(struct daemon *d, bool first)
+/* Room for as many sessions as `config` allows. There may be more than that until they end. */
+static int grow_places(struct daemon *d, const struct config *config)
 {
-	unsigned int served = 0;
-	char text[NI_MAXHOST + NI_MAXSERV + 4];
+	struct session **sessions;
 
-	for (size_t i = 0; i < d->config->listen_count; i++) {
-		const struct config_address *address = &d->config->listen[i];
-		struct endpoint_fault fault = { 0 };
-		int r = 0;
-
-		listener_format(address, text, sizeof(text));
-		if (!d->listeners[i]) {
-			r = listener_new(d->event, d->transport, address, &listener_events, d, &d->listeners[i],
-					 &fault);
-			if (r == 0)
-				log_notice("listening on %s (%s)", text, d->config->transport);
-			else if (first)
-				log_write(address->wildcard ? LOG_DEBUG : LOG_WARNING,
-					  "cannot listen on %s yet: %s: %s", text, fault.text, strerror(-r));
-		}
-		served += d->listeners[i] != NULL;
-	}
-	return served;
-}
-
-static void listen_or_wait(struct daemon *d, bool first)
-{
-	unsigned int served = listen_all(d, first);
-
-	if (first && !served)
-		log_warning("no address can be served now, trying again every %llu s",
-			    (unsigned long long)(RELISTEN_INTERVAL_US / 1000000));
-	if (served < d->config->listen_count)
-		schedule_relisten(d);
-}
-
-static int on_relisten(sd_event_source *source, uint64_t usec, void *userdata)
-{
-	struct daemon *d = userdata;
-
-	if (!d->stopping)
-		listen_or_wait(d, false);
+	if (config->max_sessions <= d->places)
+		return 0;
+	sessions = reallocarray(d->sessions, config->max_sessions, sizeof(struct session *));
+	if (!sessions)
+		return -ENOMEM;
+	memset(sessions + d->places, 0, (config->max_sessions - d->places) * sizeof(struct session *));
+	d->sessions = sessions;
+	d->places = config->max_sessions;
 	return 0;
 }
 
-static void on_listener_failed(void *owner, struct listener *l, int error)
+/* Takes the reference. From here on for new clients; sessions go on under what they were granted, but those of clients whose
+ * key is gone, and who have to go as well. */
+static int apply(struct daemon *d, struct config *config)
 {
-	struct daemon *d = owner;
-	char text[NI_MAXHOST + NI_MAXSERV + 4];
+	int r = grow_places(d, config);
 
-	log_warning("no longer listening on %s: %s; waiting for it to come back",
-		    listener_format(listener_address(l), text, sizeof(text)), strerror(-error));
-	for (size_t i = 0; i < d->config->listen_count; i++)
-		if (d->listeners[i] == l)
-			d->listeners[i] = NULL;
-	listener_free(l);
-	schedule_relisten(d);
+	if (r == 0)
+		r = listeners_apply(d->listeners, config);
+	if (r < 0) {
+		config_unref(config);
+		return r;
+	}
+	access_reload(d->access, config);
+	config_unref(d->config);
+	d->config = config;
+	for (unsigned int i = 0; i < d->places; i++)
+		if (d->sessions[i] && !access_grant_stands(session_grant(d->sessions[i]), config))
+			session_stop(d->sessions[i], STATUS_NOT_ALLOWED);
+	return 0;
+}
+
+/* sd_notify(3): RELOADING=1 wants to know when, READY=1 ends it whatever came out. */
+static int on_reload(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata)
+{
+	struct daemon *d = userdata;
+	struct config *config;
+	int r;
+
+	if (d->stopping)
+		return 0;
+	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, now_ns() / 1000);
+	r = config_load(d->config_path, say, NULL, &config);
+	if (r == 0)
+		r = apply(d, config);
+	if (r < 0)
+		journal_write(JOURNAL_CONFIG_KEPT, NULL, 0,
+			      "the new configuration cannot be used, keeping the old one: %s",
+			      r == -EINVAL ? "it has errors" : strerror(-r));
+	else
+		log_notice("configuration reloaded");
+	sd_notify(0, "READY=1");
+	return 0;
+}
+
+/* ---- what systemctl status shows ---------------------------------------------------------------------------- */
+
+static int on_status_time(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	struct daemon *d = userdata;
+	struct status_totals now = { .sessions = d->session_count, .in = d->ended_in, .out = d->ended_out };
+	char text[STATUS_LINE_SIZE];
+
+	for (unsigned int i = 0; i < d->places; i++) {
+		if (d->sessions[i])
+			*(session_is_pull(d->sessions[i]) ? &now.out : &now.in) += session_bytes(d->sessions[i]);
+	}
+	now.listening = listeners_served(d->listeners);
+	now.time = now_ns();
+	status_line(&d->shown, &now, text);
+	if (strcmp(text, d->status))
+		sd_notifyf(0, "STATUS=%s", strcpy(d->status, text));
+	d->shown = now;
+	sd_event_source_set_time_relative(source, STATUS_INTERVAL_US);
+	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
 /* ---- stopping ----------------------------------------------------------------------------------------------- */
@@ -288,9 +304,9 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *si,
 	sd_notify(0, "STOPPING=1");
 	if (!d->session_count)
 		return sd_event_exit(d->event, 0);
-	for (unsigned int i = 0; i < d->config->max_sessions; i++)
+	for (unsigned int i = 0; i < d->places; i++)
 		if (d->sessions[i])
-			session_stop(d->sessions[i]);
+			session_stop(d->sessions[i], STATUS_STOPPING);
 	return sd_event_add_time_relative(d->event, NULL, CLOCK_MONOTONIC, STOP_TIMEOUT_US, 0, on_stop_timeout, d);
 }
 
@@ -303,6 +319,7 @@ static int block_signals(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
 	return -pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
@@ -314,11 +331,15 @@ static int add_sources(struct daemon *d)
 		r = sd_event_add_signal(d->event, NULL, SIGTERM, on_signal, d);
 	if (r >= 0)
 		r = sd_event_add_signal(d->event, NULL, SIGINT, on_signal, d);
+	if (r >= 0)
+		r = sd_event_add_signal(d->event, NULL, SIGHUP, on_reload, d);
 	d->finished_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (r >= 0 && d->finished_fd < 0)
 		r = -errno;
 	if (r >= 0)
 		r = sd_event_add_io(d->event, NULL, d->finished_fd, EPOLLIN, on_session_finished, d);
+	if (r >= 0)
+		r = sd_event_add_time_relative(d->event, NULL, CLOCK_MONOTONIC, 0, 0, on_status_time, d);
 	if (r >= 0)
 		sd_event_set_watchdog(d->event, true);
 	return r;
@@ -326,45 +347,41 @@ static int add_sources(struct daemon *d)
 
 static int set_up(struct daemon *d)
 {
-	int r;
+	int r = grow_places(d, d->config);
 
-	d->transport = endpoint_transport_find(d->config->transport);
-	d->sessions = calloc(d->config->max_sessions, sizeof(struct session *));
-	d->listeners = calloc(d->config->listen_count, sizeof(struct listener *));
-	if (!d->transport || !d->sessions || !d->listeners)
-		return -ENOMEM;
-	r = access_new(d->config, &d->access);
+	if (r == 0)
+		r = access_new(d->config, &d->access);
 	if (r == 0)
 		r = block_signals();
-	return r < 0 ? r : add_sources(d);
+	if (r == 0)
+		r = add_sources(d);
+	if (r >= 0)
+		r = listeners_new(d->event, on_request, d, &d->listeners);
+	return r < 0 ? r : listeners_apply(d->listeners, d->config);
 }
 
 static void tear_down(struct daemon *d)
 {
-	for (size_t i = 0; d->listeners && i < d->config->listen_count; i++)
-		listener_free(d->listeners[i]);
-	for (unsigned int i = 0; d->sessions && i < d->config->max_sessions; i++)
+	listeners_free(d->listeners);
+	for (unsigned int i = 0; d->sessions && i < d->places; i++)
 		if (d->sessions[i] && session_finished(d->sessions[i]))
 			session_join(d->sessions[i]);
-	sd_event_source_disable_unref(d->relisten);
 	sd_event_unref(d->event);
 	if (d->finished_fd >= 0)
 		close(d->finished_fd);
-	free(d->listeners);
 	free(d->sessions);
 	access_free(d->access);
 	config_unref(d->config);
 }
 
-int daemon_run(struct config *config)
+int daemon_run(struct config *config, const char *config_path)
 {
-	struct daemon d = { .config = config_ref(config), .finished_fd = -1 };
+	struct daemon d = { .config = config_ref(config), .config_path = config_path, .finished_fd = -1 };
 	int r = set_up(&d);
 
 	if (r < 0) {
 		log_err("cannot start: %s", strerror(-r));
 	} else {
-		listen_or_wait(&d, true);
 		sd_notify(0, "READY=1");
 		r = sd_event_loop(d.event);
 		if (r < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * The daemon: listeners, the gate every request goes through, the table of sessions, signals. All of it on one thread that
- * never touches a file or waits for a peer.
+ * never waits for a peer, and touches no file but those of the configuration.
  */
 #ifndef RDCPD_DAEMON_H
 #define RDCPD_DAEMON_H
@@ -10,8 +10,8 @@
 
 /*
  * Runs until SIGTERM or SIGINT, then ends the sessions and returns 0. A negative errno, after it was logged: it could
- * not start. Takes a reference to `config`.
+ * not start. Takes a reference to `config`. SIGHUP reads `config_path` again; what is wrong then changes nothing.
  */
-int daemon_run(struct config *config);
+int daemon_run(struct config *config, const char *config_path);
 
 #endif

@@ -11,6 +11,7 @@
 #include "common/log.h"
 #include "config.h"
 #include "daemon.h"
+#include "journal.h"
 
 #ifndef RDCP_VERSION
 #define RDCP_VERSION "0.1.0"
@@ -129,6 +130,7 @@ int main(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	log_open("rdcpd", args.debug ? LOG_DEBUG : LOG_INFO);
+	journal_open();
 	if (args.generate_key)
 		return generate_key(args.generate_key);
 	signal(SIGPIPE, SIG_IGN);
@@ -139,7 +141,7 @@ int main(int argc, char **argv)
 		printf("%s: no errors\n", args.config);
 		status = EXIT_OK;
 	} else {
-		status = daemon_run(config) < 0 ? EXIT_FAILED : EXIT_OK;
+		status = daemon_run(config, args.config) < 0 ? EXIT_FAILED : EXIT_OK;
 	}
 	config_unref(config);
 	return status;

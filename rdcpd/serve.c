@@ -169,8 +169,8 @@ static void on_file_done(void *owner, const struct send_item *item, uint64_t byt
 	char path[512];
 
 	if (status == STATUS_OK)
-		log_info("sent '%s', %llu bytes", escape_name(item->path, path, sizeof(path)),
-			 (unsigned long long)bytes);
+		journal_write(JOURNAL_FILE_SENT, item->path, bytes, "sent '%s', %llu bytes",
+			      escape_name(item->path, path, sizeof(path)), (unsigned long long)bytes);
 	else
 		log_refusal(item, bytes, status, text);
 }

@@ -38,9 +38,9 @@ struct session {
 	struct session_args args;
 	pthread_t thread;
 	atomic_bool finished;
-	atomic_int stop_status;       /* enum status, set before stop_fd is written */
+	atomic_int stop_status;      /* enum status, set before stop_fd is written */
 	atomic_uint_least64_t bytes; /* published by the thread whenever it hears of the client */
-	int stop_fd;                  /* eventfd */
+	int stop_fd;                 /* eventfd */
 	char id[UUID_STR_LEN];
 	char peer_name[NI_MAXHOST];
 	struct journal_session fields;
@@ -89,7 +89,8 @@ static void log_end(const struct session *s)
 	if (end->status == STATUS_OK)
 		journal_write(JOURNAL_SESSION_ENDED, NULL, 0, "session ends");
 	else if (end->by_connection)
-		journal_write(JOURNAL_SESSION_FAILED, NULL, 0, "session lost: %s", *text ? text : "the connection broke");
+		journal_write(JOURNAL_SESSION_FAILED, NULL, 0, "session lost: %s",
+			      *text ? text : "the connection broke");
 	else
 		journal_write(JOURNAL_SESSION_FAILED, NULL, 0, "session ends%s: %s%s%s",
 			      end->by_peer ? " by the client's word" : "", status_text(end->status), *text ? ": " : "",
