@@ -146,11 +146,12 @@ static void on_flushed(struct io_job *job)
 	}
 }
 
+/* When all that there is waits for it, then so may the sender: it need not have more files open than it has now. */
 static bool must_flush(const struct receiver *r)
 {
 	if (r->flushing || !r->staged_count)
 		return false;
-	return r->end_heard || r->staged_count >= FLUSH_BATCH;
+	return r->end_heard || r->staged_count >= FLUSH_BATCH || r->staged_count == r->busy_files;
 }
 
 static void start_flush(struct receiver *r)
