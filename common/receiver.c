@@ -188,7 +188,7 @@ int receiver_on_file(struct receiver *r, const struct wire_record *rec)
 
 static bool data_is_sane(const struct receiver *r, const struct wire_data *d)
 {
-	if (d->slot >= r->slab->slots || r->slots[d->slot].last)
+	if (d->slot >= r->slab->slots || r->slots[d->slot].last || r->slots[d->slot].due)
 		return false;
 	return d->slot_off <= r->slab->slot_size && d->len <= r->slab->slot_size - d->slot_off;
 }

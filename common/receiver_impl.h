@@ -58,6 +58,7 @@ struct receive_file {
 struct receive_slot {
 	uint16_t pending; /* chunks in it not stored yet */
 	bool last;        /* the peer said that no more will be named */
+	bool due;         /* among `acks`: not the peer's yet */
 };
 
 struct receiver {

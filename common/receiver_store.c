@@ -16,6 +16,7 @@ static void slot_maybe_ack(struct receiver *r, unsigned int slot)
 	if (r->slots[slot].pending || !r->slots[slot].last)
 		return;
 	r->slots[slot].last = false;
+	r->slots[slot].due = true;
 	r->acks[r->ack_count++] = (uint16_t)slot;
 	receiver_schedule(r);
 }
@@ -102,6 +103,8 @@ void receiver_send_acks(struct receiver *r)
 	if (peer_send(r->peer, &rec) < 0)
 		return;
 	peer_moved(r->peer);
+	for (unsigned int i = 0; i < n; i++)
+		r->slots[r->acks[i]].due = false;
 	r->ack_count -= n;
 	memmove(r->acks, r->acks + n, r->ack_count * sizeof(*r->acks));
 }
