@@ -57,6 +57,7 @@ int main(int argc, char **argv)
 	occupy_standard_descriptors();
 	setlocale(LC_CTYPE, "");
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* RLIMIT_FSIZE: writes fail with EFBIG instead */
 	log_open("rdcp", LOG_WARNING);
 	if (options_parse(argc, argv, &o, why, sizeof(why)) < 0) {
 		log_err("%s", why);

@@ -134,6 +134,7 @@ int main(int argc, char **argv)
 	if (args.generate_key)
 		return generate_key(args.generate_key);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* RLIMIT_FSIZE: writes fail with EFBIG instead */
 	r = config_load(args.config, say, NULL, &config);
 	if (r < 0)
 		return EXIT_CONFIG;
