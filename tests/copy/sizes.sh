@@ -1,0 +1,10 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#
+# Files of all sizes over TCP.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+theme sizes
+# under TSan it takes a minute and shows nothing new
+case $build in *tsan*) ;; *) run beyond_4_gib_is_the_same beyond_4_gib ;; esac
+finish
