@@ -15,7 +15,7 @@
 #include "util.h"
 
 #define LINGER (2 * SEC)
-#define STALL_FACTOR 10
+#define STALL_FACTOR 60 /* making a large file durable takes minutes, and nothing moves meanwhile */
 #define WATCHES 8 /* looks a silence period: how exactly a deadline is kept */
 
 static int on_ping(struct peer *p, const struct wire_record *rec);
@@ -83,7 +83,11 @@ int peer_send(struct peer *p, const struct wire_record *rec)
 		return -EAGAIN;
 	n = wire_encode(rec, buf, size);
 	endpoint_commit(p->ep, n < 0 ? 0 : (size_t)n);
-	return n < 0 ? fail((int)n, "encoding %s", wire_type_name(rec->type)) : 0;
+	if (n >= 0)
+		return 0;
+	/* A record that cannot be said never will be: waiting for room would be for ever. */
+	peer_end(p, STATUS_FAILED, true, "a %s record does not fit the protocol", wire_type_name(rec->type));
+	return fail((int)n, "encoding %s", wire_type_name(rec->type));
 }
 
 static void send_pong(struct peer *p)

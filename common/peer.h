@@ -57,7 +57,7 @@ struct peer {
 	struct peer_end end;
 };
 
-/* `silence_ns` as above; standing still is allowed ten times as long. The watch starts with peer_start(). */
+/* `silence_ns` as above; standing still is allowed sixty times as long. The watch starts with peer_start(). */
 void peer_init(struct peer *p, struct loop *loop, uint64_t silence_ns, const struct peer_events *events, void *owner);
 void peer_start(struct peer *p, struct endpoint *ep);
 void peer_done(struct peer *p);
