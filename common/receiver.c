@@ -174,9 +174,11 @@ int receiver_on_file(struct receiver *r, const struct wire_record *rec)
 	*f = (struct receive_file){ .receiver = r, .state = FILE_OPENING, .said = *said, .digest = digest };
 	f->said.path = f->said.name = (struct wire_text){ 0 };
 	f->waiting_tail = &f->waiting;
+	f->place.wishes = said->flags;
 	outfile_init(&f->out);
 	digest_init(&f->digest); /* cannot fail: the state exists */
 	status = r->events->place(r->owner, said, &f->place, f->text);
+	f->said.flags = f->place.wishes;
 	if (status == STATUS_OK) {
 		receiver_submit(r, &f->job, run_create, on_created);
 	} else {

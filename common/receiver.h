@@ -30,6 +30,7 @@ struct receive_place {
 	char path[PATH_MAX];
 	char name[NAME_MAX + 1];
 	unsigned int flags; /* enum outfile_flags */
+	uint32_t wishes;    /* enum wire_file_flags: the sender's, which place() may replace by its own */
 };
 
 struct receiver_events {
