@@ -1,0 +1,280 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#
+# Keys, exports, and what is outside of them.
+
+# ---- keys
+
+# keyed_daemon [LINE...]: with two clients, alice who may do all and bob who may only read $ro
+keyed_daemon()
+{
+	local name keys=$case_dir
+
+	for name in alice bob mallory; do
+		"$build/rdcpd" --generate-key "$keys/$name" >/dev/null || fail "no key for $name"
+	done
+	auth=key
+	exports+="
+[client alice]
+key-file = $keys/alice
+exports = srv, ro
+[client bob]
+key-file = $keys/bob
+exports = ro"
+	daemon_start "$@"
+	text f content
+}
+
+right_key()
+{
+	keyed_daemon
+	identity=(-i "$case_dir/alice")
+	copy f "$host:$there/f"
+	expect_ok
+	copy "$host:$there/f" g
+	expect_ok
+	holds g content
+}
+
+key_from_variable_and_home()
+{
+	keyed_daemon
+	identity=()
+	RDCP_KEY_FILE=$case_dir/alice copy f "$host:$there/f"
+	expect_ok
+	mkdir -p "$HOME/.config/rdcp"
+	cp "$case_dir/alice" "$HOME/.config/rdcp/key"
+	unset RDCP_KEY_FILE
+	copy f "$host:$there/g"
+	rm -r "$HOME/.config"
+	expect_ok
+}
+
+wrong_key()
+{
+	keyed_daemon
+	identity=(-i "$case_dir/mallory")
+	copy f "$host:$there/f"
+	expect 4 "does not know the key"
+	expect_one_line
+	[ ! -e "$there/f" ] || fail "it was stored"
+}
+
+no_key()
+{
+	keyed_daemon
+	copy f "$host:$there/f"
+	expect 4 "wants a key"
+	expect_one_line
+	identity=()
+	unset RDCP_KEY_FILE
+	copy f "$host:$there/f"
+	expect 4 "wants a key"
+	[ ! -e "$there/f" ] || fail "it was stored"
+}
+
+# A client that has a key does not talk to a daemon that cannot prove to have it.
+unproven_daemon()
+{
+	"$build/rdcpd" --generate-key key >/dev/null
+	text f content
+	identity=(-i key)
+	copy f "$host:$there/f"
+	expect 4 "does not prove"
+	[ ! -e "$there/f" ] || fail "it was stored"
+}
+
+loose_key_of_client()
+{
+	"$build/rdcpd" --generate-key key >/dev/null
+	chmod 0644 key
+	text f content
+	identity=(-i key)
+	copy f "$host:$there/f"
+	expect 2 "key"
+	expect_one_line
+}
+
+missing_key_of_client()
+{
+	text f content
+	identity=(-i nothing)
+	copy f "$host:$there/f"
+	expect 2 "nothing"
+	expect_one_line
+}
+
+# refuses_to_start TEXT [LINE...]: rdcpd ends with status 78 and TEXT with file and line
+refuses_to_start()
+{
+	local text=$1
+
+	shift
+	printf '%s\n' "[daemon]" "$@" "transport = $transport" "$exports" >conf
+	timeout 20 "$build/rdcpd" -c conf </dev/null >out 2>&1
+	status=$? err=$(<out)
+	[ "$status" = 78 ] || fail "exit status $status; $err"
+	[[ $err == *"$text"* ]] || fail "'$text' is not in: $err"
+	timeout 20 "$build/rdcpd" -c conf --check-config </dev/null >/dev/null 2>&1
+	status=$?
+	[ "$status" = 78 ] || fail "--check-config: exit status $status"
+}
+
+loose_key_of_daemon()
+{
+	"$build/rdcpd" --generate-key key >/dev/null
+	chmod 0644 key
+	exports+="
+[client alice]
+key-file = $PWD/key"
+	refuses_to_start "key" "auth = key"
+}
+
+generated_key()
+{
+	"$build/rdcpd" --generate-key key >/dev/null || fail "exit status $?"
+	[ "$(stat -c %a key)" = 600 ] || fail "mode $(stat -c %a key)"
+	! "$build/rdcpd" --generate-key key >/dev/null 2>&1 || fail "an existing key was replaced"
+}
+
+client_has_its_exports()
+{
+	keyed_daemon
+	text "$ro/f" readable
+	identity=(-i "$case_dir/bob")
+	copy "$host:$ro/f" g
+	expect_ok
+	holds g readable
+	copy "$host:f" h
+	expect_ok
+	copy f "$host:$there/f"
+	expect 1 "not allowed"
+	copy "$host:$there/f" i
+	expect 1 "not allowed"
+	rm "$ro/f"
+}
+
+# ---- exports
+
+read_only_export()
+{
+	text f content
+	copy f "$host:$ro/f"
+	expect 1 "f': "
+	expect_one_line
+	[ -z "$(ls -A "$ro")" ] || fail "something is there"
+	text "$ro/g" readable
+	copy "$host:$ro/g" g
+	rm "$ro/g"
+	expect_ok
+}
+
+# outside PATH: neither read nor written
+outside()
+{
+	text "$work/d/secret" secret
+	text f content
+	copy "$host:$1" g
+	expect 1 "not allowed"
+	expect_one_line
+	[ ! -e g ] || fail "it was read"
+	copy f "$host:$1"
+	expect 1 "not allowed"
+	holds "$work/d/secret" secret
+	rm "$work/d/secret"
+}
+
+outside_absolute()
+{
+	outside "$work/d/secret"
+}
+
+outside_by_dots()
+{
+	outside "$there/../../d/secret"
+	outside "../d/secret"
+}
+
+outside_by_similar_name()
+{
+	mkdir "${srv}2"
+	text f content
+	copy f "$host:${srv}2/f"
+	expect 1 "not allowed"
+	rmdir "${srv}2" || fail "it was stored"
+}
+
+outside_by_link()
+{
+	ln -s ../../d "$there/out"
+	outside "$there/out/secret"
+	text "$work/d/secret" secret
+	ln -s ../../d/secret "$there/file"
+	ln -s "$work/d/secret" "$there/absolute"
+	copy "$host:$there/file" g
+	expect 1 "not allowed"
+	copy "$host:$there/absolute" g
+	expect 1 "not allowed"
+	[ ! -e g ] || fail "it was read"
+	rm "$work/d/secret"
+}
+
+# A link that is swapped while copies run: none may land outside.
+outside_by_race()
+{
+	local i swapper
+
+	mkdir "$there/a" "$work/d/out"
+	ln -s ../../d/out "$there/b"
+	text f content
+	(
+		trap 'exit 0' TERM
+		while :; do
+			mv -T "$there/a" "$there/c"
+			mv -T "$there/b" "$there/a"
+			mv -T "$there/a" "$there/b"
+			mv -T "$there/c" "$there/a"
+		done 2>/dev/null
+	) &
+	swapper=$!
+	pids+=("$swapper")
+	for i in {1..25}; do
+		copy f "$host:$there/a/f$i"
+	done
+	kill "$swapper"
+	wait "$swapper"
+	[ -z "$(ls -A "$work/d/out")" ] || fail "stored outside: $(ls -A "$work/d/out")"
+	rmdir "$work/d/out"
+}
+
+auth_has_no_default()
+{
+	refuses_to_start "auth" "listen = $host"
+}
+
+unknown_word()
+{
+	refuses_to_start "conf:3: " "auth = none" "auht = none"
+}
+
+access()
+{
+	run right_key_is_let_in right_key
+	run key_is_found_in_its_places key_from_variable_and_home
+	run wrong_key_is_refused wrong_key
+	run no_key_is_refused no_key
+	run daemon_without_the_key_is_refused unproven_daemon
+	run loose_key_of_client_is_refused loose_key_of_client
+	run missing_key_of_client_is_an_error missing_key_of_client
+	run loose_key_of_daemon_is_refused loose_key_of_daemon
+	run generated_key_is_private generated_key
+	run client_has_only_its_exports client_has_its_exports
+	run read_only_export_is_only_read read_only_export
+	run absolute_path_outside_is_refused outside_absolute
+	run dots_to_the_outside_are_refused outside_by_dots
+	run similar_name_is_outside outside_by_similar_name
+	run link_to_the_outside_is_refused outside_by_link
+	run link_swapped_meanwhile_does_not_lead_outside outside_by_race
+	run daemon_needs_auth auth_has_no_default
+	run unknown_word_is_an_error_with_its_line unknown_word
+}

@@ -1,0 +1,8 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#
+# Names that are hard to pass on, over TCP.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+theme names
+finish
