@@ -3,13 +3,17 @@
  * What is said to the peer, in the order of the queue: FILE, then WRITE + DATA for each chunk that is filled, then CLOSE or ABORT,
  * and END behind the last file. Each step goes only as far as there is room for its record; the next pump goes on there.
  */
+#include <errno.h>
+
 #include "peer.h"
 #include "sender_impl.h"
 #include "slab.h"
 
+/* False: it has to wait. */
 static bool say_file(struct sender *s, struct send_file *f)
 {
 	struct wire_record rec = { .type = WIRE_FILE };
+	int r;
 
 	rec.file = (struct wire_file){
 		.file = s->next_id,
@@ -24,8 +28,14 @@ static bool say_file(struct sender *s, struct send_file *f)
 	};
 	if (s->by_id[s->next_id % s->max_files])
 		return false; /* the peer still has a file in that place */
-	if (peer_send(s->peer, &rec) < 0)
+	r = peer_send(s->peer, &rec);
+	if (r == -EAGAIN)
 		return false;
+	if (r < 0) { /* the name or the target: no record can hold it */
+		send_file_fail(f, STATUS_NAME_TOO_LONG, "");
+		send_file_maybe_check(f);
+		return true;
+	}
 	f->id = s->next_id++;
 	f->begun = true;
 	s->by_id[f->id % s->max_files] = f;

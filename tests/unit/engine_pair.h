@@ -40,7 +40,8 @@ struct session_end {
 	struct sender *sender;
 	struct receiver *receiver;
 	bool told_closed, idle;
-	unsigned int done;                      /* how often the engine said that all is done */
+	unsigned int done; /* how often the engine said that all is done */
+	enum status done_status;
 	struct verdict verdicts[SESSION_FILES]; /* by the index of the file */
 	/* An actor: */
 	unsigned int heard[WIRE_TYPE_END];
@@ -54,6 +55,7 @@ struct session_end {
 
 struct session_file {
 	char from[128], to[128];
+	const char *target, *name; /* said instead of `to` and the last component of `from`; may be NULL */
 	uint32_t flags;
 };
 
