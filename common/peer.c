@@ -10,39 +10,21 @@
 #include <string.h>
 
 #include "log.h"
-#include "receiver.h"
-#include "sender.h"
 #include "util.h"
 
 #define LINGER (2 * SEC)
 #define STALL_FACTOR 60 /* making a large file durable takes minutes, and nothing moves meanwhile */
-#define WATCHES 8 /* looks a silence period: how exactly a deadline is kept */
+#define WATCHES 8       /* looks a silence period: how exactly a deadline is kept */
 
 static int on_ping(struct peer *p, const struct wire_record *rec);
 static int on_pong(struct peer *p, const struct wire_record *rec);
 static int on_error(struct peer *p, const struct wire_record *rec);
 static int to_owner(struct peer *p, const struct wire_record *rec);
 
-/* Who takes which record. The engines' columns count when the session has that engine; `peer` is the rest. A record
- * nobody takes breaks the protocol. */
-static const struct record_rule {
-	int (*sender)(struct sender *s, const struct wire_record *rec);
-	int (*receiver)(struct receiver *r, const struct wire_record *rec);
-	int (*peer)(struct peer *p, const struct wire_record *rec);
-} record_rules[WIRE_TYPE_END] = {
-	[WIRE_FILE] = { .receiver = receiver_on_file },
-	[WIRE_DATA] = { .receiver = receiver_on_data },
-	[WIRE_CLOSE] = { .receiver = receiver_on_close },
-	[WIRE_ABORT] = { .receiver = receiver_on_abort },
-	[WIRE_END] = { .receiver = receiver_on_end, .peer = to_owner },
-	[WIRE_ACK] = { .sender = sender_on_ack },
-	[WIRE_RESULT] = { .sender = sender_on_result },
-	[WIRE_DONE] = { .sender = sender_on_done },
-	[WIRE_WINDOW] = { .peer = to_owner },
-	[WIRE_GET] = { .peer = to_owner },
-	[WIRE_PING] = { .peer = on_ping },
-	[WIRE_PONG] = { .peer = on_pong },
-	[WIRE_ERROR] = { .peer = on_error },
+/* Who takes what the engine does not: the session itself, or its owner. A record nobody takes breaks the protocol. */
+static int (*const own_records[WIRE_TYPE_END])(struct peer *p, const struct wire_record *rec) = {
+	[WIRE_END] = to_owner, [WIRE_WINDOW] = to_owner, [WIRE_GET] = to_owner,
+	[WIRE_PING] = on_ping, [WIRE_PONG] = on_pong,    [WIRE_ERROR] = on_error,
 };
 
 static void on_watch(struct loop_timer *t);
@@ -71,6 +53,18 @@ void peer_done(struct peer *p)
 	loop_timer_cancel(p->loop, &p->watch);
 }
 
+void peer_attach(struct peer *p, const struct peer_engine *type, void *engine)
+{
+	p->engine_type = type;
+	p->engine = engine;
+}
+
+void peer_detach(struct peer *p)
+{
+	p->engine_type = NULL;
+	p->engine = NULL;
+}
+
 /* ---- sending ------------------------------------------------------------------------------------------------ */
 
 int peer_send(struct peer *p, const struct wire_record *rec)
@@ -83,11 +77,7 @@ int peer_send(struct peer *p, const struct wire_record *rec)
 		return -EAGAIN;
 	n = wire_encode(rec, buf, size);
 	endpoint_commit(p->ep, n < 0 ? 0 : (size_t)n);
-	if (n >= 0)
-		return 0;
-	/* A record that cannot be said never will be: waiting for room would be for ever. */
-	peer_end(p, STATUS_FAILED, true, "a %s record does not fit the protocol", wire_type_name(rec->type));
-	return fail((int)n, "encoding %s", wire_type_name(rec->type));
+	return n < 0 ? fail((int)n, "encoding %s", wire_type_name(rec->type)) : 0;
 }
 
 static void send_pong(struct peer *p)
@@ -165,13 +155,9 @@ static int to_owner(struct peer *p, const struct wire_record *rec)
 
 static int dispatch(struct peer *p, const struct wire_record *rec)
 {
-	const struct record_rule *rule = &record_rules[rec->type];
-
-	if (rule->sender && p->sender)
-		return rule->sender(p->sender, rec);
-	if (rule->receiver && p->receiver)
-		return rule->receiver(p->receiver, rec);
-	return rule->peer ? rule->peer(p, rec) : -EPROTO;
+	if (p->engine_type && p->engine_type->records[rec->type])
+		return p->engine_type->records[rec->type](p->engine, rec);
+	return own_records[rec->type] ? own_records[rec->type](p, rec) : -EPROTO;
 }
 
 void peer_on_message(struct peer *p, const uint8_t *records, size_t len)
@@ -199,10 +185,8 @@ void peer_on_writable(struct peer *p)
 		return;
 	}
 	send_pong(p);
-	if (p->sender)
-		sender_on_writable(p->sender);
-	if (p->receiver)
-		receiver_on_writable(p->receiver);
+	if (p->engine_type)
+		p->engine_type->writable(p->engine);
 	if (p->events->writable)
 		p->events->writable(p->owner);
 }

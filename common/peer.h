@@ -18,9 +18,6 @@
 #include "loop.h"
 #include "wire.h"
 
-struct sender;
-struct receiver;
-
 /* How a session came to its end: the first cause. */
 struct peer_end {
 	enum status status; /* STATUS_OK: orderly */
@@ -30,8 +27,14 @@ struct peer_end {
 	char text[WIRE_TEXT_MAX + 1];
 };
 
+/* What the sender and the receiver are to a peer: takers of records. A negative errno ends the session as a breach of protocol. */
+struct peer_engine {
+	int (*records[WIRE_TYPE_END])(void *engine, const struct wire_record *rec); /* NULL: not for this engine */
+	void (*writable)(void *engine); /* there is room for records again */
+};
+
 struct peer_events {
-	/* WINDOW, GET, and END when there is no receiver. A negative errno ends the session as a breach of protocol. */
+	/* WINDOW, GET, and END when the engine does not take it. A negative errno ends the session as a breach of protocol. */
 	int (*record)(void *owner, const struct wire_record *rec);
 	/* There is room for records again, after the engines had their turn. May be NULL. */
 	void (*writable)(void *owner);
@@ -42,8 +45,8 @@ struct peer {
 	struct endpoint *ep;
 	const struct peer_events *events;
 	void *owner;
-	struct sender *sender; /* at most one of the two */
-	struct receiver *receiver;
+	const struct peer_engine *engine_type; /* NULL: none attached */
+	void *engine;
 
 	uint64_t silence_ns; /* nothing heard for so long: it is gone */
 	uint64_t stall_ns;   /* heard of, but nothing moved for so long: it is stuck */
@@ -62,12 +65,15 @@ void peer_init(struct peer *p, struct loop *loop, uint64_t silence_ns, const str
 void peer_start(struct peer *p, struct endpoint *ep);
 void peer_done(struct peer *p);
 
+void peer_attach(struct peer *p, const struct peer_engine *type, void *engine);
+void peer_detach(struct peer *p);
+
 /* To be called from the endpoint's events. */
 void peer_on_message(struct peer *p, const uint8_t *records, size_t len);
 void peer_on_writable(struct peer *p);
 void peer_on_closed(struct peer *p, const struct endpoint_fault *fault); /* fills p->end when nothing else did */
 
-/* 0, or -EAGAIN: no room, peer_events.writable and the engines' on_writable come later. */
+/* 0; -EINVAL: no record can hold that; or -EAGAIN: no room, peer_events.writable and the engine's come later. */
 int peer_send(struct peer *p, const struct wire_record *rec);
 
 /* Bytes or files moved: the session does not stand still. */

@@ -2,8 +2,8 @@
 /*
  * The receiving engine. See receiver.h for what it promises.
  *
- * A file's life is the enum below, one function per step: receiver_on_file -> on_created -> (receiver_on_data -> on_stored)... ->
- * receiver_on_close -> on_finished -> flush -> on_flushed -> report. Whatever goes wrong on the way leads to discard() as soon
+ * A file's life is the enum below, one function per step: on_file -> on_created -> (on_data -> on_stored)... ->
+ * on_close -> on_finished -> flush -> on_flushed -> report. Whatever goes wrong on the way leads to discard() as soon
  * as no worker has a chunk of it, then to report. A file's entry is free again when its RESULT was sent and its CLOSE or ABORT
  * was heard: only then may the sender use the number again.
  */
@@ -145,11 +145,6 @@ static void on_step_task(struct loop_task *t)
 	step(container_of(t, struct receiver, step_task));
 }
 
-void receiver_on_writable(struct receiver *r)
-{
-	receiver_schedule(r);
-}
-
 /* ---- records ------------------------------------------------------------------------------------------------ */
 
 static struct receive_file *find_file(struct receiver *r, uint32_t number)
@@ -159,8 +154,9 @@ static struct receive_file *find_file(struct receiver *r, uint32_t number)
 	return f->state != FILE_FREE && f->said.file == number && !f->ended ? f : NULL;
 }
 
-int receiver_on_file(struct receiver *r, const struct wire_record *rec)
+static int on_file(void *engine, const struct wire_record *rec)
 {
+	struct receiver *r = engine;
 	const struct wire_file *said = &rec->file;
 	struct receive_file *f = &r->files[said->file % RECEIVER_MAX_FILES];
 	struct digest digest = f->digest;
@@ -195,8 +191,9 @@ static bool data_is_sane(const struct receiver *r, const struct wire_data *d)
 	return d->slot_off <= r->slab->slot_size && d->len <= r->slab->slot_size - d->slot_off;
 }
 
-int receiver_on_data(struct receiver *r, const struct wire_record *rec)
+static int on_data(void *engine, const struct wire_record *rec)
 {
+	struct receiver *r = engine;
 	struct receive_file *f = find_file(r, rec->data.file);
 	struct receive_chunk *c = r->free_chunks;
 
@@ -228,8 +225,9 @@ static void file_ended(struct receive_file *f)
 		receive_file_maybe_leave_open(f);
 }
 
-int receiver_on_close(struct receiver *r, const struct wire_record *rec)
+static int on_close(void *engine, const struct wire_record *rec)
 {
+	struct receiver *r = engine;
 	struct receive_file *f = find_file(r, rec->close.file);
 
 	if (!f || f->closed)
@@ -240,8 +238,9 @@ int receiver_on_close(struct receiver *r, const struct wire_record *rec)
 	return 0;
 }
 
-int receiver_on_abort(struct receiver *r, const struct wire_record *rec)
+static int on_abort(void *engine, const struct wire_record *rec)
 {
+	struct receiver *r = engine;
 	struct receive_file *f;
 	char text[WIRE_TEXT_MAX + 1];
 
@@ -258,14 +257,29 @@ int receiver_on_abort(struct receiver *r, const struct wire_record *rec)
 	return 0;
 }
 
-int receiver_on_end(struct receiver *r, const struct wire_record *rec)
+static int on_end(void *engine, const struct wire_record *rec)
 {
+	struct receiver *r = engine;
 	if (r->end_heard || rec->end.files != r->next_file)
 		return -EPROTO;
 	r->end_heard = true;
 	receiver_schedule(r);
 	return 0;
 }
+
+static void on_writable(void *engine)
+{
+	receiver_schedule(engine);
+}
+
+static const struct peer_engine engine_type = {
+	.records = { [WIRE_FILE] = on_file,
+		     [WIRE_DATA] = on_data,
+		     [WIRE_CLOSE] = on_close,
+		     [WIRE_ABORT] = on_abort,
+		     [WIRE_END] = on_end },
+	.writable = on_writable,
+};
 
 /* ---- making and ending -------------------------------------------------------------------------------------- */
 
@@ -314,7 +328,7 @@ int receiver_new(struct peer *peer, struct slab *slab, struct ioqueue *io, const
 		receiver_free(r);
 		return -ENOMEM;
 	}
-	peer->receiver = r;
+	peer_attach(peer, &engine_type, r);
 	*ret_receiver = r;
 	return 0;
 }
@@ -324,8 +338,8 @@ void receiver_free(struct receiver *r)
 	if (!r)
 		return;
 	loop_undefer(r->peer->loop, &r->step_task);
-	if (r->peer->receiver == r)
-		r->peer->receiver = NULL;
+	if (r->peer->engine == r)
+		peer_detach(r->peer);
 	for (unsigned int i = 0; i < RECEIVER_MAX_FILES; i++) {
 		outfile_discard(&r->files[i].out);
 		digest_done(&r->files[i].digest);

@@ -58,14 +58,6 @@ void receiver_free(struct receiver *r);
 /* Nothing more is stored; idle() follows, at once when no job is in flight. */
 void receiver_stop(struct receiver *r);
 
-/* Records and room from the peer layer; a negative errno means it broke the protocol. */
-int receiver_on_file(struct receiver *r, const struct wire_record *rec);
-int receiver_on_data(struct receiver *r, const struct wire_record *rec);
-int receiver_on_close(struct receiver *r, const struct wire_record *rec);
-int receiver_on_abort(struct receiver *r, const struct wire_record *rec);
-int receiver_on_end(struct receiver *r, const struct wire_record *rec);
-void receiver_on_writable(struct receiver *r);
-
 /* For a progress display: the newest file, or NULL; bytes stored so far. */
 const struct receive_place *receiver_current(const struct receiver *r, uint64_t *ret_size);
 uint64_t receiver_stored_bytes(const struct receiver *r);

@@ -215,8 +215,9 @@ void send_chunk_on_written(struct endpoint_work *w, int status)
 	chunk_maybe_free(c);
 }
 
-int sender_on_ack(struct sender *s, const struct wire_record *rec)
+static int on_ack(void *engine, const struct wire_record *rec)
 {
+	struct sender *s = engine;
 	for (unsigned int i = 0; i < rec->ack.count; i++) {
 		struct send_chunk *c;
 
@@ -234,8 +235,9 @@ int sender_on_ack(struct sender *s, const struct wire_record *rec)
 	return 0;
 }
 
-int sender_on_result(struct sender *s, const struct wire_record *rec)
+static int on_result(void *engine, const struct wire_record *rec)
 {
+	struct sender *s = engine;
 	const struct wire_result *result = &rec->result;
 	struct send_file *f = s->by_id[result->file % s->max_files];
 
@@ -256,8 +258,9 @@ int sender_on_result(struct sender *s, const struct wire_record *rec)
 	return 0;
 }
 
-int sender_on_done(struct sender *s, const struct wire_record *rec)
+static int on_done(void *engine, const struct wire_record *rec)
 {
+	struct sender *s = engine;
 	char text[WIRE_TEXT_MAX + 1];
 
 	if (!s->end_sent || s->busy_files)
@@ -267,10 +270,15 @@ int sender_on_done(struct sender *s, const struct wire_record *rec)
 	return 0;
 }
 
-void sender_on_writable(struct sender *s)
+static void on_writable(void *engine)
 {
-	sender_schedule(s);
+	sender_schedule(engine);
 }
+
+static const struct peer_engine engine_type = {
+	.records = { [WIRE_ACK] = on_ack, [WIRE_RESULT] = on_result, [WIRE_DONE] = on_done },
+	.writable = on_writable,
+};
 
 /* ---- making and ending -------------------------------------------------------------------------------------- */
 
@@ -313,7 +321,7 @@ int sender_new(struct peer *peer, struct slab *slab, struct ioqueue *io, unsigne
 		sender_free(s);
 		return -ENOMEM;
 	}
-	peer->sender = s;
+	peer_attach(peer, &engine_type, s);
 	*ret_sender = s;
 	return 0;
 }
@@ -323,8 +331,8 @@ void sender_free(struct sender *s)
 	if (!s)
 		return;
 	loop_undefer(s->peer->loop, &s->pump_task);
-	if (s->peer->sender == s)
-		s->peer->sender = NULL;
+	if (s->peer->engine == s)
+		peer_detach(s->peer);
 	for (unsigned int i = 0; s->files && i < s->max_files; i++) {
 		infile_close(&s->files[i].in);
 		free_item(&s->files[i].item);

@@ -60,12 +60,6 @@ void sender_kick(struct sender *s); /* start, and again whenever next() may have
 /* Nothing more is read or announced; idle() follows, at once when no job is in flight. */
 void sender_stop(struct sender *s);
 
-/* Records and room from the peer layer; a negative errno means it broke the protocol. */
-int sender_on_ack(struct sender *s, const struct wire_record *rec);
-int sender_on_result(struct sender *s, const struct wire_record *rec);
-int sender_on_done(struct sender *s, const struct wire_record *rec);
-void sender_on_writable(struct sender *s);
-
 /* For a progress display: the file being announced, or NULL; and bytes acknowledged so far. */
 const struct send_item *sender_current(const struct sender *s, uint64_t *ret_size);
 uint64_t sender_acked_bytes(const struct sender *s);
