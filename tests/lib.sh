@@ -215,7 +215,7 @@ identity=(-i none)
 # rdcp WORD...: in the foreground
 rdcp()
 {
-	timeout -k 5 $(("$rdcp_seconds" * slow)) "${prefix_rdcp[@]}" "$build/rdcp" --transport="$transport" -P "$port" "${identity[@]}" "$@"
+	timeout -k 5 $((rdcp_seconds * slow)) "${prefix_rdcp[@]}" "$build/rdcp" --transport="$transport" -P "$port" "${identity[@]}" "$@"
 }
 prefix_rdcp=()
 rdcp_seconds=30
@@ -471,7 +471,11 @@ serve()
 	daemon_start "max-sessions = 64"
 	text "$case_dir/f" warm
 	copy "$case_dir/f" "$host:$srv/warm"
-	copy "$host:$srv/warm" "$case_dir/g"
+	[ "$status" = 0 ] && copy "$host:$srv/warm" "$case_dir/g"
+	if [ "$status" != 0 ]; then
+		verdict "not ok" "${0##*/}_first_copy" "exit status $status; $err; $(<"$log")"
+		exit 1
+	fi
 	await 5 daemon_ended 2
 	usage_of "$daemon"
 	idle_fds=$fds idle_tasks=$tasks
