@@ -1,0 +1,173 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#
+# Many clients, and what a daemon does not give.
+
+# starts `count` copies of their own file each and keeps their pids in `clients`
+crowd()
+{
+	local i count=$1
+
+	clients=()
+	pattern f 3000000
+	for ((i = 0; i < count; i++)); do
+		rdcp --slot-size=64K --slots=4 f "$host:$there/f$i" </dev/null >/dev/null 2>"$case_dir/err$i" &
+		clients+=($!)
+	done
+}
+
+many_at_once()
+{
+	local i
+
+	crowd 8
+	for i in "${!clients[@]}"; do
+		wait "${clients[i]}" || fail "client $i: exit status $?; $(<"$case_dir/err$i")"
+		same f "$there/f$i"
+	done
+}
+
+# way and its folders for start_long_copy outside of both()
+pushing()
+{
+	way=push from=$here to=$there
+}
+
+busy_sessions()
+{
+	pushing
+	daemon_start "max-sessions = 1"
+	start_long_copy f g
+	text h content
+	copy h "$host:$there/h"
+	expect 4 "busy" "max-sessions"
+	expect_one_line
+	kill -TERM "$client"
+	end_copy 10
+	expect 143
+	await 10 daemon_says "session ends" || fail "the session does not end"
+	await 10 lets_in || fail "it stays busy; $err"
+	holds "$there/h" content
+}
+
+lets_in()
+{
+	copy h "$host:$there/h"
+	[ "$status" = 0 ]
+}
+
+busy_memory()
+{
+	pushing
+	daemon_start "max-pinned = 3M" "max-sessions = 8"
+	start_long_copy f g
+	pattern h 1000000
+	# it gets less than it asks for, as long as there is something to get
+	copy --slot-size=64K --slots=16 h "$host:$there/h"
+	[ "$status" = 0 ] || expect 4 "busy" "max-pinned"
+	kill -TERM "$client"
+	end_copy 10
+}
+
+# Two windows do not fit: the second client is told so.
+no_memory_left()
+{
+	pushing
+	daemon_start "max-pinned = 1M" "max-sessions = 8"
+	text h content
+	copy --slot-size=64M h "$host:$there/h"
+	[ "$status" = 0 ] || expect 4 "max-pinned"
+	expect_one_line_or_nothing
+}
+
+expect_one_line_or_nothing()
+{
+	[[ $err != *$'\n'* ]] || fail "not one line: $err"
+}
+
+# Out of descriptors: clients are refused or served, and the daemon does not spin.
+few_descriptors()
+{
+	local i ticks before served=0
+
+	need prlimit
+	prefix=(prlimit --nofile=40)
+	daemon_start
+	crowd 12
+	for i in "${!clients[@]}"; do
+		wait "${clients[i]}" && served=$((served + 1))
+	done
+	[ "$served" -gt 0 ] || fail "nobody was served: $(<"$case_dir/err0")"
+	! gone "$daemon" || fail "the daemon died"
+	await 5 daemon_sleeps || fail "the daemon does not come to rest"
+	copy f "$host:$there/g"
+	expect_ok
+}
+
+# used no processor time between two looks at it
+daemon_sleeps()
+{
+	local before after
+
+	read -ra before <"/proc/$daemon/stat"
+	nap
+	nap
+	nap
+	read -ra after <"/proc/$daemon/stat"
+	[ "${before[13]} ${before[14]}" = "${after[13]} ${after[14]}" ]
+}
+
+# A client that connects and then says nothing is not kept.
+silent_client()
+{
+	pushing
+	daemon_start "idle-timeout = 1s"
+	start_long_copy f g
+	kill -STOP "$client"
+	await 15 daemon_says "session" || fail "no session"
+	await 15 daemon_is_free || fail "the session goes on"
+	! part_in "$there" || fail "the temporary file is left"
+	kill -CONT "$client"
+	end_copy 15
+	[ "$status" = 5 ] || [ "$status" = 6 ] || fail "exit status $status; $err"
+}
+
+daemon_is_free()
+{
+	usage_of "$daemon"
+	[ "$tasks" -le "$idle_tasks" ]
+}
+
+# One connection after the other leaves nothing behind.
+in_a_row()
+{
+	local i count=$1 before after
+
+	text f content
+	daemon_start
+	for i in 1 2 3; do copy f "$host:$there/f"; done
+	await 5 daemon_is_free
+	usage_of "$daemon"
+	before=$fds
+	for ((i = 0; i < count; i++)); do
+		copy f "$host:$there/f"
+		[ "$status" = 0 ] || fail "copy $i: exit status $status; $err"
+	done
+	await 5 at_rest "$daemon" "$before" "$idle_tasks" || fail "$fds descriptors after $before, $tasks threads"
+	daemon_stop
+	[ "$status" = 0 ] || fail "the daemon ends with status $status"
+}
+
+limits()
+{
+	local count=200
+
+	[ "$slow" -le 4 ] || count=30
+	run eight_clients_at_once many_at_once
+	run one_session_too_many_is_told_busy busy_sessions
+	run less_memory_is_a_smaller_window busy_memory
+	run no_memory_left_is_told no_memory_left
+	run few_descriptors_do_not_stop_the_daemon few_descriptors
+	run silent_client_is_dropped silent_client
+	run "${count}_connections_in_a_row" in_a_row "$count"
+}
