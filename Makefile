@@ -80,9 +80,11 @@ ARCHIVES := $(B)/obj/rdcp.a $(B)/obj/rdcpd.a $(B)/obj/common.a
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all check unit format lint bench demo fuzz deps install uninstall clean help FORCE
+.PHONY: dist deb rpm package-deps check-packages check-system install-rdcp install-rdcpd all programs check unit format lint bench demo fuzz deps install uninstall clean help FORCE
 
 all: $(PROGRAMS) $(B)/unit ## build both programs and the unit tests
+
+programs: $(PROGRAMS)
 
 $(B)/rdcp: $(call objects,rdcp/main.c $(FAULT)) $(B)/obj/rdcp.a $(B)/obj/common.a
 	$(call say,LD,$@)
@@ -144,7 +146,7 @@ lint: ## style, layers, sizes, shellcheck, man pages, clean builds with gcc and 
 	@tests/lint
 
 bench: all ## measure copies against ib_write_bw and others in the lab
-	@tests/bench/run $(ARGS)
+	@B=$(B) CC="$(CC)" tests/bench/run $(ARGS)
 
 demo: $(if $(filter 0,$(shell id -u)),deps) ## a copy over real RDMA in the lab, shown step by step
 	@$(MAKE) --no-print-directory all
@@ -186,41 +188,74 @@ deps: ## install the Debian packages that the build and the tests need and that 
 
 # ---- install
 
-MAN1 := $(wildcard rdcp/*.1)
-MAN5 := $(wildcard rdcpd/*.5)
-MAN7 := $(wildcard common/*.7)
-MAN8 := $(wildcard rdcpd/*.8)
+# What belongs to which package is said here and nowhere else: packaging/ runs these two and takes what they put there.
+# PACKAGE=1 adds the drop-in whose key a package makes when it is installed.
+
+PACKAGE ?=
+UNITDIR ?= $(LIBDIR)/systemd/system
+I = $(DESTDIR)
+CONFDIR = $(SYSCONFDIR)/rdcp
+
+MAN_RDCP := $(wildcard rdcp/*.1)
+MAN_RDCPD := $(wildcard rdcpd/*.[58] common/*.7)
 UNITS := $(wildcard systemd/*.service systemd/*.socket)
 DROPINS := $(wildcard systemd/sysusers.d/*.conf systemd/tmpfiles.d/*.conf systemd/modules-load.d/*.conf)
-I = $(DESTDIR)
+CATALOGS := $(wildcard systemd/*.catalog)
 
-install: $(PROGRAMS) ## install below PREFIX (/usr/local), staged in DESTDIR; a configuration file that exists is kept
-	install -d $(I)$(BINDIR) $(I)$(SBINDIR) $(I)$(SYSCONFDIR)/rdcp $(I)$(MANDIR)/man1 $(I)$(MANDIR)/man5 \
-		$(I)$(MANDIR)/man7 $(I)$(MANDIR)/man8 $(I)$(LIBDIR)/systemd/system
-	install -m 0755 $(B)/rdcp $(I)$(BINDIR)/rdcp
-	install -m 0755 $(B)/rdcpd $(I)$(SBINDIR)/rdcpd
-	$(if $(MAN1),install -m 0644 $(MAN1) $(I)$(MANDIR)/man1)
-	$(if $(MAN5),install -m 0644 $(MAN5) $(I)$(MANDIR)/man5)
-	$(if $(MAN7),install -m 0644 $(MAN7) $(I)$(MANDIR)/man7)
-	$(if $(MAN8),install -m 0644 $(MAN8) $(I)$(MANDIR)/man8)
-	for u in $(UNITS); do sed 's|/usr/sbin/rdcpd|$(SBINDIR)/rdcpd|g' $$u >$(I)$(LIBDIR)/systemd/system/$${u##*/} && \
-		chmod 0644 $(I)$(LIBDIR)/systemd/system/$${u##*/} || exit; done
+# their places below a prefix: rdcp/rdcp.1 -> man1/rdcp.1, systemd/tmpfiles.d/x.conf -> tmpfiles.d/x.conf
+man_places = $(foreach m,$(1),man$(patsubst .%,%,$(suffix $(m)))/$(notdir $(m)))
+FILES_RDCP = $(BINDIR)/rdcp $(addprefix $(MANDIR)/,$(call man_places,$(MAN_RDCP)))
+FILES_RDCPD = $(SBINDIR)/rdcpd $(addprefix $(MANDIR)/,$(call man_places,$(MAN_RDCPD))) \
+	$(addprefix $(UNITDIR)/,$(notdir $(UNITS))) $(patsubst systemd/%,$(LIBDIR)/%,$(DROPINS)) \
+	$(patsubst systemd/%,$(LIBDIR)/systemd/catalog/%,$(CATALOGS))
+
+install: install-rdcp install-rdcpd ## install below PREFIX (/usr/local), staged in DESTDIR; a configuration file that exists is kept
+
+install-rdcp: $(B)/rdcp
+	install -D -m 0755 $(B)/rdcp $(I)$(BINDIR)/rdcp
+	for m in $(MAN_RDCP); do install -D -m 0644 $$m $(I)$(MANDIR)/man$${m##*.}/$${m##*/} || exit; done
+
+install-rdcpd: $(B)/rdcpd
+	install -D -m 0755 $(B)/rdcpd $(I)$(SBINDIR)/rdcpd
+	for m in $(MAN_RDCPD); do install -D -m 0644 $$m $(I)$(MANDIR)/man$${m##*.}/$${m##*/} || exit; done
+	install -d $(I)$(UNITDIR) $(I)$(CONFDIR)
+	for u in $(UNITS); do sed 's|/usr/sbin/rdcpd|$(SBINDIR)/rdcpd|g' $$u >$(I)$(UNITDIR)/$${u##*/} && \
+		chmod 0644 $(I)$(UNITDIR)/$${u##*/} || exit; done
 	for d in $(DROPINS); do install -D -m 0644 $$d $(I)$(LIBDIR)/$${d#systemd/} || exit; done
-	[ ! -e rdcpd/rdcpd.conf ] || [ -e $(I)$(SYSCONFDIR)/rdcp/rdcpd.conf ] || \
-		install -m 0644 rdcpd/rdcpd.conf $(I)$(SYSCONFDIR)/rdcp/rdcpd.conf
+	for c in $(CATALOGS); do install -D -m 0644 $$c $(I)$(LIBDIR)/systemd/catalog/$${c##*/} || exit; done
+	[ -e $(I)$(CONFDIR)/rdcpd.conf ] || install -m 0644 rdcpd/rdcpd.conf $(I)$(CONFDIR)/rdcpd.conf
+	[ -z "$(PACKAGE)" ] || install -D -m 0644 packaging/00-default.conf $(I)$(CONFDIR)/rdcpd.conf.d/00-default.conf
 
 uninstall: ## remove what install put there, except the configuration
-	rm -f $(I)$(BINDIR)/rdcp $(I)$(SBINDIR)/rdcpd \
-		$(patsubst rdcp/%,$(I)$(MANDIR)/man1/%,$(MAN1)) $(patsubst rdcpd/%,$(I)$(MANDIR)/man5/%,$(MAN5)) \
-		$(patsubst common/%,$(I)$(MANDIR)/man7/%,$(MAN7)) $(patsubst rdcpd/%,$(I)$(MANDIR)/man8/%,$(MAN8)) \
-		$(patsubst systemd/%,$(I)$(LIBDIR)/systemd/system/%,$(UNITS)) \
-		$(patsubst systemd/%,$(I)$(LIBDIR)/%,$(DROPINS))
+	rm -f $(addprefix $(I),$(FILES_RDCP) $(FILES_RDCPD))
+
+# ---- packages: build/packages/
+
+dist: ## a source archive of the committed and changed files
+	@packaging/build dist $(RDCP_VERSION)
+
+deb: $(if $(filter 0,$(shell id -u)),package-deps) ## Debian packages
+	@packaging/build deb $(RDCP_VERSION)
+
+rpm: $(if $(filter 0,$(shell id -u)),package-deps) ## RPM packages
+	@packaging/build rpm $(RDCP_VERSION)
+
+package-deps:
+	@$(MAKE) --no-print-directory deps DEPS="$(DEPS) $(PACKAGE_DEPS)"
+
+check-packages: $(if $(filter 0,$(shell id -u)),package-deps) ## packages: lintian, rpmlint, contents, and two builds that are the same
+	@packaging/check $(RDCP_VERSION)
+
+check-system: $(if $(filter 0,$(shell id -u)),package-deps) ## a Debian system of its own in QEMU: install, copy, reload, restart, remove, purge
+	@tests/system/run $(RDCP_VERSION)
+
+PACKAGE_DEPS := debhelper dpkg-dev fakeroot lintian rpm rpmlint mmdebstrap e2fsprogs
 
 clean: ## remove build/
 	rm -rf build
 
 help: ## this list
 	@echo "targets:"
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1	\2/p' Makefile | while IFS='	' read -r t d; do printf '  %-10s %s\n' "$$t" "$$d"; done
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1	\2/p' Makefile | while IFS='	' read -r t d; do printf '  %-10s %s\n' "$$t" "$$d"; done
 	@echo "variables: V=1 WERROR=1 CC=clang SAN=address,undefined SAN=thread FAULTS=1 T='suite ...' FUZZ_TIME=s"
 	@echo "           PREFIX DESTDIR CFLAGS LDFLAGS RDCP_VERSION"
