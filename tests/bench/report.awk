@@ -110,7 +110,7 @@ function write_json(    i, j, k, w, sep, memory)
 	printf "{" >json
 	for (i = 1; i <= nkinds; i++) {
 		k = kinds[i]
-		printf "%s\n\t\"%s\": {\n\t\t\"mib\": %d, \"rounds\": %d", i > 1 ? "," : "", k, mib[k], count[k, "push"] >json
+		printf "%s\n\t\"%s\": {\n\t\t\"mib\": %d, \"rounds\": %d", (i > 1 ? "," : ""), k, mib[k], count[k, "push"] >json
 		for (j = 1; j <= nways; j++)
 			if ((k, ways[j]) in count) printf ",\n\t\t\"%s\": %.1f", ways[j], rate(k, ways[j]) >json
 		printf ",\n\t\t\"busy_s_per_gib\": {" >json
