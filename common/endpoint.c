@@ -15,6 +15,7 @@
 #include "endpoint_impl.h"
 #include "error.h"
 #include "log.h"
+#include "sys.h"
 #include "util.h"
 
 #define FLUSH_TIMEOUT (3 * SEC) /* endpoint_close(): for the peer to take what was committed */
@@ -305,7 +306,9 @@ static void send_built(struct endpoint *ep)
 
 	wire_encode_message_header(endpoint_send_buffer(ep, index), (uint16_t)(ep->built - WIRE_MESSAGE_HEADER), owed);
 	ep->building = -1;
-	r = ep->transport->post_message(ep, index, ep->built);
+	r = -sys_fault("post_message");
+	if (r == 0)
+		r = ep->transport->post_message(ep, index, ep->built);
 	if (r < 0) {
 		ep->free_sends[ep->free_send_count++] = (uint16_t)index;
 		endpoint_fail(ep, ENDPOINT_LOST, r, "posting a message");
@@ -409,7 +412,9 @@ void endpoint_on_received(struct endpoint *ep, unsigned int index, size_t len)
 		ep->events->message(ep->owner, buf + WIRE_MESSAGE_HEADER, records);
 	if (ep->failed)
 		return;
-	r = ep->transport->post_receive(ep, index);
+	r = -sys_fault("post_receive");
+	if (r == 0)
+		r = ep->transport->post_receive(ep, index);
 	if (r < 0) {
 		endpoint_fail(ep, ENDPOINT_LOST, r, "posting a receive");
 		return;
@@ -426,7 +431,9 @@ int endpoint_post_write(struct endpoint *ep, struct endpoint_work *w, unsigned i
 
 	if (ep->failed || ep->state != ENDPOINT_CONNECTED)
 		return -ENOTCONN;
-	r = ep->transport->post_write(ep, w, slot, off, len);
+	r = -sys_fault("post_write");
+	if (r == 0)
+		r = ep->transport->post_write(ep, w, slot, off, len);
 	if (r < 0)
 		return r;
 	ep->stats.writes++;

@@ -54,6 +54,13 @@ void send_file_fail(struct send_file *f, enum status status, const char *text)
 	f->all_filled = true;
 }
 
+void send_file_fail_errno(struct send_file *f, int error)
+{
+	enum status status = status_from_errno(error);
+
+	send_file_fail(f, status, status == STATUS_FAILED ? strerror(-error) : "");
+}
+
 /* ---- a file's life: taken, opened ... retired ---------------------------------------------------------------- */
 
 static void free_item(struct send_item *item)
@@ -104,7 +111,7 @@ static void on_opened(struct io_job *job)
 	struct send_file *f = container_of(job, struct send_file, job);
 
 	if (f->job_result < 0)
-		send_file_fail(f, status_from_errno(f->job_result), "");
+		send_file_fail_errno(f, f->job_result);
 	f->state = FILE_READY;
 	f->whole = !f->in.unsized && (uint64_t)f->in.stat.st_size <= f->sender->slab->slot_size;
 	if (f->status == STATUS_OK && f->in.stat.st_size == 0 && !f->in.unsized)
@@ -159,7 +166,7 @@ static void on_checked(struct io_job *job)
 	struct send_file *f = container_of(job, struct send_file, job);
 
 	if (f->job_result < 0)
-		send_file_fail(f, STATUS_CHANGED, "");
+		send_file_fail_errno(f, f->job_result);
 	f->state = FILE_CHECKED;
 	sender_job_ended(f->sender);
 }

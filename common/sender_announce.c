@@ -71,7 +71,8 @@ static bool say_chunk(struct sender *s, struct send_file *f, struct send_chunk *
 	c->work.written = send_chunk_on_written;
 	if (endpoint_post_write(s->peer->ep, &c->work, slot, 0, (size_t)c->got) < 0) {
 		endpoint_commit(s->peer->ep, 0);
-		return false; /* the endpoint is ending */
+		endpoint_abort(s->peer->ep, ENDPOINT_LOST, "posting a write"); /* unless it is ending already */
+		return false;
 	}
 	endpoint_commit(s->peer->ep, (size_t)wire_encode(&rec, room, size));
 	c->posted = true;

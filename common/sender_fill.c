@@ -32,8 +32,10 @@ static void on_filled(struct io_job *job)
 	c->filled = true;
 	f->filling--;
 	if (c->got < 0)
-		send_file_fail(f, status_from_errno((int)c->got), "");
-	else if (c->check < 0 || ((size_t)c->got < c->want && !f->in.unsized))
+		send_file_fail_errno(f, (int)c->got);
+	else if (c->check < 0)
+		send_file_fail_errno(f, c->check);
+	else if ((size_t)c->got < c->want && !f->in.unsized)
 		send_file_fail(f, STATUS_CHANGED, "");
 	else if ((size_t)c->got < c->want)
 		f->all_filled = true; /* the end of a file that did not know its size */

@@ -96,6 +96,7 @@ void sender_schedule(struct sender *s); /* the pump runs at the end of the round
 void sender_submit(struct sender *s, struct io_job *job, void (*run)(struct io_job *), void (*done)(struct io_job *));
 bool sender_job_ended(struct sender *s); /* first in every done(); false: stopped, only the counting matters */
 void send_file_fail(struct send_file *f, enum status status, const char *text);
+void send_file_fail_errno(struct send_file *f, int error);
 void send_file_maybe_check(struct send_file *f); /* all was read, or nothing more will be */
 void send_file_finish(struct send_file *f); /* CLOSE or ABORT was said and RESULT heard, or the peer never knew of it */
 void send_chunk_release(struct send_chunk *c); /* its slot is free again */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The system calls of files, as infile.c, outfile.c and beneath.c make them, so that a test can fail any of them.
+ * The system calls of files, as infile.c, outfile.c and beneath.c make them, so that a test can fail any of them. The
+ * endpoint's posts ask sys_fault() by themselves.
  *
  * Built with -DRDCP_FAULTS each first asks sys_fault() (tests/fault.c): an errno, and the call fails with it and is
  * not made; 0, and it is made. sys_cut() shortens reads and writes the same way. Built without, these are the bare

@@ -13,6 +13,7 @@
 #include "common/digest.h"
 #include "common/outfile.h"
 #include "engine_pair.h"
+#include "tests/fault.h"
 
 #define SILENCE (5 * SEC)
 
@@ -347,6 +348,9 @@ void session_run(struct session *s)
 	pair_connect(&s->pair);
 	end_start(&s->client);
 	end_start(&s->server);
+#ifdef RDCP_FAULTS
+	fault_set(s->fault, s->fault_error);
+#endif
 	if (s->from->begin)
 		s->from->begin(s->from);
 	if (s->to->begin)

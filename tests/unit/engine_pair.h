@@ -66,6 +66,9 @@ struct session {
 	int root;
 	unsigned int threads, max_files;
 	uint64_t silence_ns;
+	unsigned long
+		fault; /* with RDCP_FAULTS: the call that is to fail once the engines run, see tests/fault.h; 0: none */
+	int fault_error;
 	struct session_file files[SESSION_FILES];
 	unsigned int count, next;
 	/* Asked for every file before it is placed; may be NULL. */
