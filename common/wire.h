@@ -95,6 +95,7 @@ int wire_decode_rej(const void *blob, size_t len, struct wire_rej *ret_rej, unsi
 #define WIRE_NAME_MAX 255
 #define WIRE_TEXT_MAX 255
 #define WIRE_ACK_MAX 256
+#define WIRE_GETS_MAX 4096 /* GETs of a client that wait for their answer */
 #define WIRE_DIGEST_SIZE 16
 #define WIRE_NO_FILE UINT32_MAX
 

@@ -35,6 +35,7 @@ static void on_file_done(void *owner, const struct receive_place *place, uint32_
 
 	if (request < c->source_count && !c->sources[request].settled)
 		client_settle(c, &c->sources[request], bytes, status, text);
+	pull_on_writable(c);
 }
 
 static int on_refused(void *owner, uint32_t request, enum status status, const char *text)
@@ -44,6 +45,7 @@ static int on_refused(void *owner, uint32_t request, enum status status, const c
 	if (request >= c->source_count || c->sources[request].settled || status == STATUS_OK)
 		return -EPROTO;
 	client_settle(c, &c->sources[request], 0, status, text);
+	pull_on_writable(c);
 	return 0;
 }
 
@@ -82,14 +84,15 @@ static bool say_get(struct client *c, uint32_t request)
 	return peer_send(&c->peer, &rec) == 0;
 }
 
-/* Says all that there is room for; on_writable continues. */
+/* Says all that there is room for, here and in the daemon's queue; the next room or answer continues. */
 void pull_on_writable(struct client *c)
 {
 	struct wire_record rec = { .type = WIRE_END, .end.files = c->source_count };
 
 	if (!say_window(c))
 		return;
-	while (c->next_source < c->source_count && say_get(c, c->next_source))
+	while (c->next_source < c->source_count && c->next_source - c->settled < WIRE_GETS_MAX &&
+	       say_get(c, c->next_source))
 		c->next_source++;
 	if (c->next_source == c->source_count && !c->gets_ended)
 		c->gets_ended = peer_send(&c->peer, &rec) == 0;

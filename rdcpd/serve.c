@@ -14,8 +14,6 @@
 #include "common/util.h"
 #include "journal.h"
 
-#define MAX_WAITING 4096 /* GETs a client may have outstanding */
-
 struct serve_get {
 	struct serve_get *next;
 	struct send_item item;
@@ -69,7 +67,7 @@ static int on_get(struct serve *sv, const struct wire_get *said)
 {
 	struct serve_get *get;
 
-	if (!sv->aimed || sv->ended || said->request != sv->get_count || sv->waiting == MAX_WAITING)
+	if (!sv->aimed || sv->ended || said->request != sv->get_count || sv->waiting == WIRE_GETS_MAX)
 		return -EPROTO;
 	get = new_get(sv, said);
 	if (!get)
