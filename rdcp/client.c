@@ -82,8 +82,9 @@ unsigned int client_file_flags(const struct client *c)
 static void redraw(struct client *c)
 {
 	const struct options *o = c->options;
-	uint64_t size = 0, done = 0, total = c->total_bytes;
+	bool over = c->settled == c->source_count;
 	const char *name = NULL;
+	uint64_t size = 0, done = 0;
 
 	if (c->sender) {
 		const struct send_item *item = sender_current(c->sender, &size);
@@ -95,11 +96,16 @@ static void redraw(struct client *c)
 
 		name = place ? place->name : NULL;
 		done = receiver_stored_bytes(c->receiver);
-		total = size;
+		if (over)
+			c->total_bytes = done;
+		else if (place && o->source_count == 1)
+			c->total_bytes = size;
 	}
+	if (o->source_count == 1)
+		name = c->sources[0].name;
 	if (name)
-		progress_name(&c->progress, o->source_count == 1 ? c->sources[0].name : name);
-	progress_update(&c->progress, done, total, !o->pull || (o->source_count == 1 && size), now_ns());
+		progress_name(&c->progress, name);
+	progress_update(&c->progress, done, c->total_bytes, !o->pull || over || c->total_bytes, now_ns());
 }
 
 static void on_redraw(struct loop_timer *t)

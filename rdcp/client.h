@@ -38,7 +38,7 @@ struct client {
 	struct client_source *sources;
 	unsigned int source_count, next_source;
 	unsigned int settled, copied;
-	uint64_t total_bytes; /* push: of all good sources */
+	uint64_t total_bytes; /* push: of all good sources; pull: of what is known, 0 if nothing is */
 	uint64_t copied_bytes;
 	int exit_code; /* enum exitcode, the worst so far */
 	int signal;    /* that ended us, or 0 */

@@ -1,0 +1,200 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#
+# What is printed where, and exit statuses of command lines that cannot work.
+
+no_control_bytes_in()
+{
+	[[ $1 != *[$'\r\e\b\a']* ]] || fail "control bytes: $1"
+}
+
+silent()
+{
+	text "$from/f" content
+	transfer f g
+	expect_ok
+	[ -z "$out" ] || fail "it prints: $out"
+	transfer -q f g
+	expect_ok
+	[ -z "$out" ] || fail "it prints: $out"
+}
+
+verbose()
+{
+	text "$from/f" content
+	transfer -v f g
+	expect 0 "f' copied, 8 B"
+	expect_one_line
+	no_control_bytes_in "$out$err"
+	transfer -vv f g
+	expect 0 "transfer"
+	no_control_bytes_in "$out$err"
+	transfer -q nothing g
+	expect 1 "no such file"
+	expect_one_line
+}
+
+# A line each second and a last one, without anything that moves a cursor.
+progress_into_a_pipe()
+{
+	pattern "$from/f" 3000000
+	transfer --progress=always f g
+	expect_ok
+	[[ $out == *100%* ]] || fail "it prints: $out"
+	no_control_bytes_in "$out"
+}
+
+# on_terminal COLUMNS: the words of rdcp under a terminal of that width; sets status and out
+on_terminal()
+{
+	local command
+
+	need script stty
+	printf -v command '%q ' "$build/rdcp" --transport="$transport" -P "$port" "${identity[@]}" "${words[@]}"
+	timeout 60 script -qefc "stty cols $1; $command" "$case_dir/typescript" </dev/null >/dev/null 2>&1
+	status=$? err=
+	out=$(tr -d '\0' <"$case_dir/typescript")
+}
+
+progress_on_a_terminal()
+{
+	local line
+
+	pattern "$from/file" 20000000
+	towards file g
+	on_terminal 60
+	expect 0
+	[[ $out == *$'\r'*file*100%* ]] || fail "no progress: $out"
+	same "$from/file" "$to/g"
+	while IFS= read -rd $'\r' line; do
+		[ ${#line} -le 60 ] || fail "${#line} columns: $line"
+	done < <(grep -a 100% "$case_dir/typescript")
+	towards -q file g
+	on_terminal 60
+	expect 0
+	[[ $out != *100%* ]] || fail "progress in spite of -q: $out"
+}
+
+narrow_terminals()
+{
+	local columns
+
+	text "$from/f" content
+	towards f g
+	for columns in 0 1 2 20 400; do
+		on_terminal "$columns"
+		expect 0
+	done
+	COLUMNS=0 transfer --progress=always f g
+	expect_ok
+	COLUMNS=x TERM='' transfer --progress=always f g
+	expect_ok
+}
+
+full_output()
+{
+	[ -w /dev/full ] || skip "no /dev/full"
+	text "$from/f" content
+	towards --progress=always f g
+	rdcp "${words[@]}" </dev/null >/dev/full 2>"$case_dir/err"
+	status=$? err=$(<"$case_dir/err")
+	expect 0
+	holds "$to/g" content
+}
+
+# The first file that is opened must not become descriptor 0, 1 or 2.
+closed_descriptors()
+{
+	text "$from/f" content
+	towards -v --progress=always f g
+	rdcp "${words[@]}" <&- >&- 2>&-
+	status=$? err=
+	expect 0
+	holds "$to/g" content
+	rdcp "${words[@]}" <&- >&- 2>/dev/null
+	status=$?
+	expect 0
+	holds "$from/f" content
+	holds "$to/g" content
+}
+
+# usage WORD...: refused with a sentence, before anything else
+usage()
+{
+	timeout 20 "$build/rdcp" "$@" </dev/null >"$case_dir/out" 2>"$case_dir/err"
+	status=$?
+	collect_output
+	expect 2
+	expect_one_line
+	[ -z "$out" ] || fail "'$*' prints: $out"
+}
+
+usage_errors()
+{
+	text f content
+	usage
+	usage f
+	usage --nonsense f h:g
+	usage -Z f h:g
+	usage f g
+	usage h:f i:g
+	usage f h:f g
+	usage h:f i:f g
+	usage --slot-size=5000 f h:g
+	usage --slots=0 f h:g
+	usage --slot-size=64M --slots=4096 f h:g
+	usage --timeout=0 f h:g
+	usage --timeout=-1 f h:g
+	usage --fsync=maybe f h:g
+	usage --transport=pigeon f h:g
+	usage -P 65536 f h:g
+	usage -P f h:g
+	usage --progress
+	usage '' h:g
+	usage f :g
+	usage f '[fe80::1:g'
+	usage f rdcp://h:0/g
+}
+
+help_and_version()
+{
+	out=$("$build/rdcp" --help) && [[ $out == usage:* ]] || fail "--help: $out"
+	out=$("$build/rdcp" -V) && [[ $out == rdcp\ * ]] || fail "--version: $out"
+	out=$("$build/rdcpd" --help) && [[ $out == [Uu]sage:* ]] || fail "rdcpd --help: $out"
+	out=$("$build/rdcpd" -V) && [[ $out == rdcpd\ * ]] || fail "rdcpd --version: $out"
+	timeout 20 "$build/rdcpd" --nonsense >/dev/null 2>err
+	status=$? err=$(<err)
+	expect 2 "rdcpd"
+	timeout 20 "$build/rdcpd" -c nothing >/dev/null 2>err
+	status=$? err=$(<err)
+	expect 78 "nothing"
+}
+
+# The daemon's log has path, reason and peer of each failure.
+daemon_log()
+{
+	copy "$host:$there/missing" g
+	expect 1
+	await 5 daemon_says "missing' was not sent: no such file" || fail "the daemon says: $(tail -n 3 "$log")"
+	text f content
+	copy f "$host:$there/missing/f"
+	expect 1
+	await 5 daemon_says "missing/f' was not stored: no such file" || fail "the daemon says: $(tail -n 3 "$log")"
+	copy f "$host:/elsewhere"
+	expect 1
+	await 5 daemon_says "not allowed" || fail "the daemon says: $(tail -n 3 "$log")"
+}
+
+output()
+{
+	both nothing_is_printed_without_a_terminal silent
+	both verbose_is_a_line_a_file verbose
+	both progress_into_a_pipe_has_no_control_bytes progress_into_a_pipe
+	both progress_on_a_terminal_fits progress_on_a_terminal
+	run narrow_terminals_do_no_harm there_and_back push narrow_terminals
+	both full_output_does_no_harm full_output
+	both closed_descriptors_do_no_harm closed_descriptors
+	run usage_errors_are_status_2 usage_errors
+	run help_and_version_are_on_stdout help_and_version
+	run daemon_log_names_failures daemon_log
+}
