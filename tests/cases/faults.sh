@@ -1,0 +1,105 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#
+# Sweeps: the k-th call of a kind fails, for k = 1, 2, ... until copies pass for a while. Whatever fails, the exit status
+# says whether the file is there, the old one stays or the new one is whole, nothing is left, and the other side lives.
+
+# whole_or_old: what has to be true of $to/g after a copy that ended with $status
+whole_or_old()
+{
+	if [ "$status" = 0 ]; then
+		same "$from/f" "$to/g"
+	else
+		[ "$status" -lt 100 ] || fail "call $k: exit status $status; $err"
+		[ -n "$err" ] || fail "call $k: exit status $status without a word"
+		cmp -s "$from/f" "$to/g" || holds "$to/g" old
+	fi
+	await 10 no_part_here || fail "call $k: the temporary file is left; $err"
+}
+
+no_part_here()
+{
+	! part_in "$to" && ! compgen -G "$to/.*.rdcp-part" >/dev/null
+}
+
+# sweep LAST-FAILURE: calls `attempt` with k = 1, 2, ... until it passed eight times in a row
+sweep()
+{
+	local passed=0 failed=0
+
+	pattern "$from/f" 30000
+	for ((k = 1; passed < 8; k++)); do
+		text "$to/g" old
+		attempt
+		whole_or_old
+		if [ "$status" = 0 ]; then passed=$((passed + 1)); else passed=0 failed=$((failed + 1)); fi
+		[ "$k" -lt 200 ] || fail "no end of failures"
+	done
+	[ "$failed" -ge "$1" ] || fail "only $failed of $k calls failed"
+}
+
+# ---- file calls, by the build with fault injection
+
+need_faults()
+{
+	grep -q RDCP_FAULT "$build/rdcpd" || skip "a build without fault injection"
+}
+
+# A daemon for each k; the client must hear of it and the daemon must end well.
+attempt_daemon()
+{
+	RDCP_FAULT=$k:$fault daemon_start
+	transfer --slot-size=4K --slots=4 f g
+	local copied=$status
+	! gone "$daemon" || fail "call $k: the daemon died"
+	daemon_stop
+	[ "$status" = 0 ] || fail "call $k: the daemon ends with status $status"
+	status=$copied
+}
+
+attempt_client()
+{
+	RDCP_FAULT=$k:$fault transfer --slot-size=4K --slots=4 f g
+}
+
+daemon_file_calls()
+{
+	need_faults
+	fault=$1
+	attempt() { attempt_daemon; }
+	sweep "$2"
+}
+
+client_file_calls()
+{
+	need_faults
+	fault=$1
+	attempt() { attempt_client; }
+	sweep "$2"
+}
+
+# ---- calls of the connection, by strace
+
+# client_calls CALL ERROR: of the client; the daemon is the one that all cases share, and must come to rest
+client_calls()
+{
+	need strace
+	# its end cannot look for leaks under a tracer
+	ASAN_OPTIONS+=:detect_leaks=0
+	call=$1 error=$2
+	attempt()
+	{
+		prefix_rdcp=(strace -D -f -o /dev/null -e "trace=$call" -e "inject=$call:error=$error:when=$k")
+		transfer --slot-size=4K --slots=4 --timeout=5 f g
+	}
+	sweep 1
+}
+
+faults()
+{
+	both file_calls_of_the_daemon_fail_in_turn daemon_file_calls EIO 5
+	both file_calls_of_the_client_fail_in_turn client_file_calls EIO 5
+	both file_calls_of_the_daemon_find_no_space daemon_file_calls ENOSPC 5
+	both sends_of_the_client_fail_in_turn client_calls sendmsg ENOBUFS
+	both receives_of_the_client_fail_in_turn client_calls readv ECONNRESET
+}

@@ -1,0 +1,8 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#
+# What is on stable storage when, over TCP.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+theme durability
+finish
