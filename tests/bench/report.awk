@@ -19,7 +19,10 @@ $1 == "sample" && $2 > 0 {
 }
 $1 == "memory" {
 	who[$2] = 1
-	if (!((kind, $2) in small)) small[kind, $2] = $4
+	if (!((kind, $2) in small)) {
+		small[kind, $2] = $4
+		small_mib[kind] = $3
+	}
 	high[kind, $2] = $4
 	pinned[kind, $2] = $5
 }
@@ -59,7 +62,7 @@ function bar(what, value, limit, order, unit,    met)
 
 function table(k,    yard, i, w, base)
 {
-	yard = yardstick(k)
+	yard = "ib_send_bw"
 	base = rate(k, yard)
 	printf "\n%s: %d MiB, medians of %d rounds\n", k, mib[k], count[k, "push"]
 	printf "  %-12s %8s %8s %14s %12s\n", "", "MiB/s", "s", "of " yard, "busy s/GiB"
@@ -70,7 +73,7 @@ function table(k,    yard, i, w, base)
 	}
 }
 
-# event mode where there is one processor: an end that polls takes the time of the other
+# of the bars: in event mode where there is one processor, for an end that polls takes the time of the other
 function yardstick(k)
 {
 	return k ~ /^uml/ ? "ib_send_bw" : "ib_write_bw"
@@ -101,7 +104,7 @@ function print_memory(k,    i, w, limit, list)
 		if (!((k, w) in high)) continue
 		if (pinned[k, w] > 0) bar("pinned by " w, pinned[k, w] / 1024, limit, "<=", " MiB")
 		else printf "  pinned by %s: the kernel does not say\n", w
-		bar("resident, " w ": " mib[k] " MiB more than " mib[k] / 8 " MiB", (high[k, w] - small[k, w]) / 1024, 2, "<=", " MiB")
+		bar("resident, " w ": " mib[k] " MiB more than " small_mib[k] " MiB", (high[k, w] - small[k, w]) / 1024, 2, "<=", " MiB")
 	}
 }
 
