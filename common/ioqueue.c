@@ -206,14 +206,16 @@ static void on_run_quick(struct loop_task *t)
 	struct ioqueue *q = container_of(t, struct ioqueue, run_quick);
 	struct job_list one;
 	struct io_job *job;
+	bool more;
 
 	list_init(&one);
 	list_move(&one, &q->quick, 1);
 	job = one.head;
-	if (q->quick.count)
-		loop_defer(q->loop, &q->run_quick);
+	more = q->quick.count > 0;
 	job->run(job);
 	job->done(job); /* may free the job, and the last one the queue */
+	if (more)
+		loop_defer(q->loop, &q->run_quick);
 }
 
 void ioqueue_submit_quick(struct ioqueue *q, struct io_job *job)

@@ -159,4 +159,5 @@ void sender_announce(struct sender *s)
 {
 	announce_files(s);
 	say_end(s);
+	endpoint_flush(s->peer->ep); /* what is ready goes now, not after the next bytes were read */
 }
