@@ -3,6 +3,7 @@
 #include <check.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include "common/ioqueue.h"
 #include "common/loop.h"
 #include "common/util.h"
+#include "skip.h"
 
 Suite *ioqueue_suite(void);
 
@@ -144,7 +146,7 @@ static void ordered_run(struct io_job *io)
 	ck_assert_uint_eq(job->number, next_number++);
 }
 
-START_TEST(one_worker_runs_jobs_in_order_and_brings_them_back_together)
+START_TEST(one_worker_runs_jobs_in_order_and_brings_shares_back_together)
 {
 	struct job *jobs = jobs_new(100, ordered_run, job_done);
 	unsigned int i;
@@ -154,9 +156,67 @@ START_TEST(one_worker_runs_jobs_in_order_and_brings_them_back_together)
 	submit_all(jobs, 100);
 	ck_assert_int_eq(loop_run(&loop), 0);
 	ck_assert_uint_eq(next_number, 100);
-	for (i = 1; i < 100; i++)
-		ck_assert_uint_eq(jobs[i].done_at, jobs[0].done_at); /* one round of the loop */
+	for (i = 0; i < 100; i++) /* four jobs a share: each share in one round of the loop */
+		ck_assert_uint_eq(jobs[i].done_at, jobs[i - i % 4].done_at);
 	free(jobs);
+}
+END_TEST
+
+static unsigned int on_loop_thread;
+
+static void where_run(struct io_job *io)
+{
+	struct job *job = container_of(io, struct job, io);
+
+	job->ran++;
+	if (pthread_equal(pthread_self(), loop_thread))
+		on_loop_thread++; /* nobody else counts */
+}
+
+static unsigned int quick_jobs_on_the_loop(unsigned int cpus)
+{
+	struct job *jobs = jobs_new(8, where_run, job_done);
+	cpu_set_t all, some;
+	unsigned int i, n = 0;
+
+	ck_assert_int_eq(sched_getaffinity(0, sizeof(all), &all), 0);
+	CPU_ZERO(&some);
+	for (i = 0; i < CPU_SETSIZE && n < cpus; i++) {
+		if (CPU_ISSET(i, &all)) {
+			CPU_SET(i, &some);
+			n++;
+		}
+	}
+	ck_assert_int_eq(sched_setaffinity(0, sizeof(some), &some), 0);
+	on_loop_thread = 0;
+	left = 8;
+	ck_assert_int_eq(ioqueue_new(&loop, 2, &queue), 0);
+	for (i = 0; i < 8; i++)
+		ioqueue_submit_quick(queue, &jobs[i].io);
+	ck_assert_int_eq(loop_run(&loop), 0);
+	for (i = 0; i < 8; i++) {
+		ck_assert_uint_eq(jobs[i].ran, 1);
+		ck_assert_uint_eq(jobs[i].done, 1);
+	}
+	free(jobs);
+	ck_assert_int_eq(sched_setaffinity(0, sizeof(all), &all), 0);
+	return on_loop_thread;
+}
+
+START_TEST(quick_jobs_stay_on_the_loop_where_there_is_one_cpu)
+{
+	ck_assert_uint_eq(quick_jobs_on_the_loop(1), 8);
+}
+END_TEST
+
+START_TEST(quick_jobs_go_to_workers_where_there_are_two_cpus)
+{
+	cpu_set_t all;
+
+	ck_assert_int_eq(sched_getaffinity(0, sizeof(all), &all), 0);
+	if (CPU_COUNT(&all) < 2)
+		skip_test("one CPU only");
+	ck_assert_uint_eq(quick_jobs_on_the_loop(2), 0);
 }
 END_TEST
 
@@ -315,7 +375,9 @@ Suite *ioqueue_suite(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_loop_test(tc, every_job_runs_once_and_ends_once, 0, ARRAY_SIZE(threads));
 	tcase_add_loop_test(tc, done_may_submit_again, 0, ARRAY_SIZE(threads));
-	tcase_add_test(tc, one_worker_runs_jobs_in_order_and_brings_them_back_together);
+	tcase_add_test(tc, one_worker_runs_jobs_in_order_and_brings_shares_back_together);
+	tcase_add_test(tc, quick_jobs_stay_on_the_loop_where_there_is_one_cpu);
+	tcase_add_test(tc, quick_jobs_go_to_workers_where_there_are_two_cpus);
 	tcase_add_test(tc, as_many_jobs_as_workers_run_at_once);
 	tcase_add_test(tc, a_job_that_blocks_holds_up_no_later_round);
 	tcase_add_test(tc, the_last_done_may_free_its_job_and_the_queue);
