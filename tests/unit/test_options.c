@@ -63,8 +63,8 @@ START_TEST(defaults_are_as_documented)
 	ck_assert(!o.preserve && !o.quiet && !o.no_clobber && !o.pull);
 	ck_assert_uint_eq(o.verbose, 0);
 	ck_assert_uint_eq(options_port(&o), WIRE_PORT);
-	ck_assert_uint_eq(o.slot_log2, 18);
-	ck_assert_uint_eq(o.slots_log2, 4);
+	ck_assert_uint_eq(o.slot_log2, 20);
+	ck_assert_uint_eq(o.slots_log2, 5);
 	ck_assert_uint_eq(o.io_threads, 4);
 	ck_assert_int_eq(o.fsync, OPTIONS_FSYNC_END);
 	ck_assert_uint_eq(o.timeout_ns, 30 * SEC);
@@ -78,7 +78,7 @@ END_TEST
 
 START_TEST(every_option_is_stored)
 {
-	struct options o = accept_line("-i key -p -q -v -vv -n -P 99 -6 --slot-size=1M --slots=64 --io-threads=8 "
+	struct options o = accept_line("-i key -p -q -v -vv --no-clobber -P 99 -6 --slot-size=1M --slots=64 --io-threads=8 "
 				       "--fsync=file a b h:x");
 
 	ck_assert_str_eq(o.identity, "key");
