@@ -291,8 +291,10 @@ void endpoint_aim(struct endpoint *ep, uint64_t base, uint32_t rkey)
 	ep->remote_rkey = rkey;
 }
 
-/* The last credit is for a message that gives credits back: then the peer can always answer. With a single receive
- * on either side that rule would stop everything, so the least is two (wire.h). */
+/*
+ * The last credit is for a message that gives credits back: then the peer can always answer. With two receives on both sides
+ * that would be all they ever say, so the least is four (wire.h).
+ */
 static bool may_send(const struct endpoint *ep)
 {
 	return ep->credits > 1 || (ep->credits == 1 && ep->owed > 0);

@@ -91,7 +91,8 @@ static void resolve_route(struct verbs_endpoint *v)
 		return;
 	}
 	if (rdma_resolve_route(v->id, RESOLVE_TIMEOUT_MS) < 0)
-		endpoint_fail(&v->base, ENDPOINT_NO_ROUTE, -errno, "rdma_resolve_route");
+		endpoint_fail(&v->base, is_loopback(rdma_get_peer_addr(v->id)) ? ENDPOINT_LOOPBACK : ENDPOINT_NO_ROUTE,
+			      -errno, "rdma_resolve_route");
 }
 
 /* Status means different things per fabric (28 on InfiniBand, -ECONNRESET on iWARP): our blob's magic decides. */
@@ -214,7 +215,8 @@ static void set_fault(struct endpoint_fault *f, const struct sockaddr *addr, int
 {
 	enum endpoint_fault_kind kind = ENDPOINT_RESOURCES;
 
-	if (r == -ENODEV || r == -ENOENT || r == -ENXIO)
+	/* of a loopback address rxe says that no device has it, and siw that it is invalid */
+	if (r == -ENODEV || r == -ENOENT || r == -ENXIO || (r == -EINVAL && is_loopback(addr)))
 		kind = kind_of_missing(addr);
 	else if (r == -ENETUNREACH || r == -EHOSTUNREACH)
 		kind = ENDPOINT_NO_ROUTE;

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/key.h"
 #include "common/log.h"
@@ -102,9 +104,24 @@ static int parse(int argc, char **argv, struct arguments *a)
 	return -1;
 }
 
+/* In a directory that hands its group on (/etc/rdcp/keys: rdcpd's) that group may read the key: the service is not root. */
+static int share_key(const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return -errno;
+	if (st.st_gid == getegid())
+		return 0;
+	return chmod(path, 0640) < 0 ? -errno : 0;
+}
+
 static int generate_key(const char *path)
 {
 	int r = key_generate(path);
+
+	if (r == 0)
+		r = share_key(path);
 
 	if (r < 0) {
 		fprintf(stderr, "rdcpd: cannot make a key in '%s': %s%s\n", path, strerror(-r),

@@ -42,6 +42,7 @@ if command -v journalctl >/dev/null; then
 	result $? catalogue_is_understood "$(head -n 1 "$tmp/out")"
 fi
 if command -v systemd-sysusers >/dev/null && command -v systemd-tmpfiles >/dev/null; then
+	mkdir "$tmp/root/etc"
 	for kind in sysusers.d tmpfiles.d; do
 		mkdir -p "$tmp/root/usr/lib/$kind"
 		cp systemd/$kind/rdcp.conf "$tmp/root/usr/lib/$kind"

@@ -145,6 +145,40 @@ START_TEST(nobody_listening_is_nobody)
 }
 END_TEST
 
+static struct endpoint_fault last_fault;
+static bool was_closed;
+
+static void note_closed(void *owner, const struct endpoint_fault *fault)
+{
+	last_fault = *fault;
+	was_closed = true;
+	pair_check(owner);
+}
+
+static bool noted(struct pair *p)
+{
+	return was_closed;
+}
+
+/* A device says no at once, or when the route is looked for. */
+START_TEST(rdma_to_a_loopback_address_is_called_that)
+{
+	static const struct endpoint_events events = { .closed = note_closed };
+	struct sockaddr_in lo = { .sin_family = AF_INET, .sin_port = htons(9), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct endpoint *ep = NULL;
+
+	if (transports() == 1)
+		skip_test("RDCP_TEST_RDMA_ADDR is not set");
+	pair_init(&pair, 1);
+	if (endpoint_dial(pair.transport, &pair.loop, (struct sockaddr *)&lo, pair.timeout_ns, &events, &pair, &ep,
+			  &last_fault) == 0)
+		pair_run(&pair, noted);
+	ck_assert_int_eq(last_fault.kind, ENDPOINT_LOOPBACK);
+	endpoint_free(ep);
+	pair_done(&pair);
+}
+END_TEST
+
 START_TEST(listening_twice_is_address_in_use)
 {
 	struct endpoint_listener *second = NULL;
@@ -248,6 +282,7 @@ static TCase *connecting_case(void)
 	endpoint_test(tc, refusal_of_a_made_endpoint_carries_its_blob);
 	endpoint_test(tc, reject_of_a_peer_that_is_gone_is_silent);
 	endpoint_test(tc, nobody_listening_is_nobody);
+	tcase_add_test(tc, rdma_to_a_loopback_address_is_called_that);
 	endpoint_test(tc, listening_twice_is_address_in_use);
 	tcase_add_test(tc, transport_is_found_by_name);
 	return tc;
