@@ -187,12 +187,13 @@ int outfile_create(struct outfile *f, int root, const char *path, const char *na
 {
 	char shown[512];
 	struct stat st;
-	int r, in_dir;
+	int r;
 
-	r = in_dir = find_place(f, root, path, name, flags);
+	r = find_place(f, root, path, name, flags);
+	f->entered = r == 1;
 	if (r >= 0)
 		r = check_destination(f, flags, &st);
-	if (r >= 0 && in_dir && S_ISLNK(st.st_mode))
+	if (r >= 0 && f->entered && S_ISLNK(st.st_mode))
 		r = check_link(root, path, name);
 	if (r >= 0)
 		r = open_temp(f);

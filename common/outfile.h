@@ -28,6 +28,7 @@ struct outfile_attrs {
 struct outfile {
 	int dir_fd;    /* the directory that holds it, O_PATH; -1: nothing open */
 	int fd;        /* the temporary; -1: none */
+	bool entered;  /* the path is a directory, and the file is path/name */
 	bool replaces; /* there was a regular file: without preserve its permission bits are kept */
 	mode_t replaced_mode;
 	char name[NAME_MAX + 1];

@@ -98,6 +98,29 @@ static void run_create(struct io_job *job)
 	f->job_error = outfile_create(&f->out, f->place.root, f->place.path, f->place.name, f->place.flags);
 }
 
+/* For whoever reads of it: which file it is when the destination is a directory. */
+static void name_in_directory(struct receive_place *place)
+{
+	size_t len = strlen(place->path);
+
+	if (strcmp(place->path, ".") == 0)
+		len = 0;
+	if (len && place->path[len - 1] != '/' && len < sizeof(place->path) - 1)
+		place->path[len++] = '/';
+	snprintf(place->path + len, sizeof(place->path) - len, "%s", place->name);
+}
+
+/* What does not exist, or is no directory, is the destination and not the source. */
+static void fail_at_destination(struct receive_file *f, int error)
+{
+	enum status status = status_from_errno(error);
+	char text[WIRE_TEXT_MAX + 1];
+
+	snprintf(text, sizeof(text), "%s%sdestination '%.160s'", status == STATUS_FAILED ? strerror(-error) : "",
+		 status == STATUS_FAILED ? ", " : "", f->place.path);
+	receive_file_fail(f, status, text);
+}
+
 static void on_created(struct io_job *job)
 {
 	struct receive_file *f = container_of(job, struct receive_file, job);
@@ -106,7 +129,9 @@ static void on_created(struct io_job *job)
 		return;
 	f->state = FILE_OPEN;
 	if (f->job_error < 0)
-		receive_file_fail_errno(f, f->job_error);
+		fail_at_destination(f, f->job_error);
+	else if (f->out.entered)
+		name_in_directory(&f->place);
 	receive_file_store_waiting(f);
 	receive_file_maybe_leave_open(f);
 }

@@ -26,8 +26,8 @@ struct slab;
 
 /* Where a file goes, see outfile_create(). */
 struct receive_place {
-	int root; /* borrowed until file_done() */
-	char path[PATH_MAX];
+	int root;            /* borrowed until file_done() */
+	char path[PATH_MAX]; /* in file_done(): of the file, also when it was a directory */
 	char name[NAME_MAX + 1];
 	unsigned int flags; /* enum outfile_flags */
 	uint32_t wishes;    /* enum wire_file_flags: the sender's, which place() may replace by its own */

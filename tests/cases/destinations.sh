@@ -48,7 +48,7 @@ missing_parent()
 
 missing_directory()
 {
-	refused nothing/ "no such file or directory"
+	refused nothing/ "no such file or directory: destination '"
 }
 
 parent_is_a_file()
@@ -133,12 +133,12 @@ no_clobber()
 	text "$to/g" old
 	touch -d @86400 "$to/g"
 	before=$(stat -c '%i %y %s' "$to/g")
-	transfer -n f g
+	transfer --no-clobber f g
 	expect 1 "f': "
 	expect_one_line
 	[ "$(stat -c '%i %y %s' "$to/g")" = "$before" ] || fail "touched"
 	holds "$to/g" old
-	transfer -n f h
+	transfer --no-clobber f h
 	expect_ok
 	holds "$to/h" new
 }

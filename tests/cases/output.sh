@@ -180,9 +180,13 @@ daemon_log()
 	copy f "$host:$there/missing/f"
 	expect 1
 	await 5 daemon_says "missing/f' was not stored: no such file" || fail "the daemon says: $(tail -n 3 "$log")"
+	mkdir "$there/dir"
+	copy f "$host:$there/dir"
+	expect 0
+	await 5 daemon_says "dir/f', " || fail "the daemon says: $(tail -n 3 "$log")"
 	copy f "$host:/elsewhere"
 	expect 1
-	await 5 daemon_says "not allowed" || fail "the daemon says: $(tail -n 3 "$log")"
+	await 5 daemon_says "'/elsewhere' was not stored: not allowed" || fail "the daemon says: $(tail -n 3 "$log")"
 }
 
 output()
