@@ -164,7 +164,9 @@ static bool noted(struct pair *p)
 START_TEST(rdma_to_a_loopback_address_is_called_that)
 {
 	static const struct endpoint_events events = { .closed = note_closed };
-	struct sockaddr_in lo = { .sin_family = AF_INET, .sin_port = htons(9), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in lo = { .sin_family = AF_INET,
+				  .sin_port = htons(9),
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	struct endpoint *ep = NULL;
 
 	if (transports() == 1)
