@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2015
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #
 # What the tests of the two programs from the outside share. A script in tests/copy (this machine, TCP) or tests/integration
@@ -51,7 +51,8 @@ export UBSAN_OPTIONS=log_path=$work/san:print_stacktrace=1 TSAN_OPTIONS=log_path
 
 # ---- time
 
-exec {nap_fd}<> <(:)
+mkfifo "$work/nap"
+exec {nap_fd}<>"$work/nap"
 
 nap()
 {
@@ -246,13 +247,13 @@ start_copy()
 # end_copy SECONDS: waits for it; sets status, out, err and took, the milliseconds of waiting
 end_copy()
 {
-	local now then
+	local now began
 
 	clock
-	then=$now
+	began=$now
 	await "$1" gone "$client" || fail "rdcp does not end within $(($1 * slow)) s; $(<"$case_dir/err")"
 	clock
-	took=$((now - then))
+	took=$((now - began))
 	wait "$client" 2>/dev/null
 	status=$?
 	collect_output

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154,SC2120,SC2119,SC2015
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #
 # When bytes and names reach stable storage, as system calls of the receiving side.
@@ -28,7 +28,7 @@ traced_to_the_end()
 # order OPTION CALLS
 order()
 {
-	local calls strace=(strace -D -f -o "$case_dir/trace" -e trace=openat,pwrite64,fsync,rename,renameat,renameat2)
+	local calls strace=(strace -D -f -o "$case_dir/trace" -e "trace=openat,pwrite64,fsync,rename,renameat,renameat2")
 
 	need strace
 	# its end cannot look for leaks under a tracer

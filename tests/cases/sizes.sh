@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154,SC2120,SC2119,SC2015
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #
 # Files of all sizes, through windows of all shapes.
@@ -39,7 +39,7 @@ all_hole()
 # Offsets that do not fit 32 bits. The work folder may be small: wherever there is room for the copy.
 beyond_4_gib()
 {
-	local size=$((5 * 1024 * 1024 * 1024)) place= p sum
+	local size=$((5 * 1024 * 1024 * 1024)) place="" p sum
 
 	for p in /dev/shm "$work"; do
 		# what is on a tmpfs is memory

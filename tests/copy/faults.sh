@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #
 # Calls that fail in turn, over TCP.
-# shellcheck source=tests/lib.sh
+# shellcheck disable=SC1091
 . "$(dirname "$0")/../lib.sh"
 theme faults
 finish

@@ -1,0 +1,10 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#
+# Files of all sizes and kinds over RDMA.
+# timeout: 100
+# shellcheck disable=SC1091
+. "$(dirname "$0")/../lib.sh"
+theme sizes
+theme sources
+finish
