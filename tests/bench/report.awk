@@ -42,6 +42,17 @@ function median(k, way,    n, i, j, x, a)
 	return n % 2 ? a[(n + 1) / 2] : (a[n / 2] + a[n / 2 + 1]) / 2
 }
 
+# how far apart the rounds are: the longest less the shortest wall time, of the median
+function spread(k, way,    i, x, least, most)
+{
+	for (i = 1; i <= count[k, way]; i++) {
+		x = wall[k, way, i]
+		if (i == 1 || x < least) least = x
+		if (i == 1 || x > most) most = x
+	}
+	return (most - least) / median(k, way)
+}
+
 function rate(k, way)
 {
 	return mib[k] / median(k, way)
@@ -55,6 +66,7 @@ function busy_per_gib(k, way)
 # bar WHAT VALUE LIMIT ">="|"<=" UNIT
 function bar(what, value, limit, order, unit,    met)
 {
+	if (value < 0.005 && value > -0.005) value = 0
 	met = order == ">=" ? value >= limit : value <= limit
 	printf "  %-58s %7.2f %s %5.2f%s  %s\n", what, value, order, limit, unit, met ? "met" : "NOT MET"
 	bars[met]++
@@ -65,11 +77,12 @@ function table(k,    yard, i, w, base)
 	yard = "ib_send_bw"
 	base = rate(k, yard)
 	printf "\n%s: %d MiB, medians of %d rounds\n", k, mib[k], count[k, "push"]
-	printf "  %-12s %8s %8s %14s %12s\n", "", "MiB/s", "s", "of " yard, "busy s/GiB"
+	printf "  %-12s %8s %8s %8s %14s %12s\n", "", "MiB/s", "s", "spread", "of " yard, "busy s/GiB"
 	for (i = 1; i <= nways; i++) {
 		w = ways[i]
 		if ((k, w) in count)
-			printf "  %-12s %8.0f %8.2f %14.2f %12.2f\n", w, rate(k, w), median(k, w), rate(k, w) / base, busy_per_gib(k, w)
+			printf "  %-12s %8.0f %8.2f %7.0f%% %14.2f %12.2f\n", w, rate(k, w), median(k, w), spread(k, w) * 100,
+				rate(k, w) / base, busy_per_gib(k, w)
 	}
 }
 
