@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What a line of the daemon's log is in the journal. sd_journal_sendv(3) is replaced by a function that keeps the fields. */
+#include <check.h>
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "rdcpd/journal.h"
+
+Suite *journal_suite(void);
+
+static char sent[32768]; /* the last record, "NAME=value" and a newline each */
+static unsigned int records;
+
+static int keep(const struct iovec *iov, int n)
+{
+	size_t used = 0;
+
+	for (int i = 0; i < n; i++) {
+		ck_assert_uint_lt(used + iov[i].iov_len + 2, sizeof(sent));
+		memcpy(sent + used, iov[i].iov_base, iov[i].iov_len);
+		used += iov[i].iov_len;
+		sent[used++] = '\n';
+	}
+	sent[used] = '\0';
+	records++;
+	errno = EBADF;
+	return 0;
+}
+
+static void setup(void)
+{
+	log_open("test", LOG_INFO);
+	journal_open_with(keep);
+}
+
+static void teardown(void)
+{
+	journal_set_session(NULL);
+	journal_open_with(NULL);
+	log_set_context(NULL);
+}
+
+START_TEST(a_plain_line_has_text_and_level)
+{
+	errno = ENOENT;
+	log_warning("it rains");
+	ck_assert_str_eq(sent, "MESSAGE=it rains\nPRIORITY=4\nSYSLOG_IDENTIFIER=rdcpd\n");
+	ck_assert_int_eq(errno, ENOENT);
+	log_debug("drops");
+	ck_assert_uint_eq(records, 1);
+}
+END_TEST
+
+START_TEST(a_line_of_a_session_says_whose_it_is)
+{
+	struct journal_session session = { "u-u-i-d", "10.0.0.1", "alice" };
+
+	journal_set_session(&session);
+	log_info("x");
+	ck_assert_str_eq(sent, "MESSAGE=x\nPRIORITY=6\nSYSLOG_IDENTIFIER=rdcpd\n"
+			       "TRANSFER_ID=u-u-i-d\nPEER=10.0.0.1\nCLIENT=alice\n");
+	session.client = NULL;
+	log_info("x");
+	ck_assert_ptr_null(strstr(sent, "CLIENT"));
+}
+END_TEST
+
+START_TEST(a_line_about_a_file_names_it_once)
+{
+	char want[256];
+
+	log_set_context("u 10.0.0.1");
+	journal_write(JOURNAL_FILE_STORED, "a\nMESSAGE=forged", 17, "stored '%s'", "a");
+	snprintf(want, sizeof(want),
+		 "MESSAGE=u 10.0.0.1: stored 'a'\nPRIORITY=6\nSYSLOG_IDENTIFIER=rdcpd\nMESSAGE_ID=%s\n"
+		 "FILE=a\\012MESSAGE=forged\nBYTES=17\n",
+		 journal_message_id(JOURNAL_FILE_STORED));
+	ck_assert_str_eq(sent, want);
+	log_info("next");
+	ck_assert_ptr_null(strstr(sent, "FILE="));
+	ck_assert_ptr_null(strstr(sent, "MESSAGE_ID="));
+}
+END_TEST
+
+START_TEST(the_longest_names_and_lines_fit)
+{
+	char *name = malloc(PATH_MAX), *line = malloc(16000);
+
+	memset(name, 'n', PATH_MAX - 1);
+	name[PATH_MAX - 1] = '\0';
+	memset(line, 'l', 15999);
+	line[15999] = '\0';
+	journal_write(JOURNAL_FILE_FAILED, name, 1, "%s", line);
+	ck_assert_ptr_nonnull(strstr(sent, "MESSAGE=lll"));
+	ck_assert_ptr_nonnull(strstr(sent, "\nFILE=nnn"));
+	ck_assert_ptr_nonnull(strstr(sent, "\nBYTES=1\n"));
+	free(name);
+	free(line);
+}
+END_TEST
+
+static void *other(void *arg)
+{
+	log_info("mine");
+	return NULL;
+}
+
+START_TEST(another_thread_has_no_session)
+{
+	struct journal_session session = { "u", "p", "c" };
+	pthread_t t;
+
+	journal_set_session(&session);
+	ck_assert_int_eq(pthread_create(&t, NULL, other, NULL), 0);
+	pthread_join(t, NULL);
+	ck_assert_ptr_null(strstr(sent, "TRANSFER_ID"));
+}
+END_TEST
+
+START_TEST(each_kind_has_an_id_of_its_own)
+{
+	for (int i = 0; i < JOURNAL_KINDS; i++) {
+		ck_assert_uint_eq(strlen(journal_message_id(i)), 32);
+		for (int k = 0; k < i; k++)
+			ck_assert_str_ne(journal_message_id(i), journal_message_id(k));
+	}
+}
+END_TEST
+
+START_TEST(a_standard_error_that_is_no_journal_is_not_taken_for_one)
+{
+	unsetenv("JOURNAL_STREAM");
+	ck_assert(!journal_open());
+	setenv("JOURNAL_STREAM", "nonsense", 1);
+	ck_assert(!journal_open());
+	setenv("JOURNAL_STREAM", "1:1", 1);
+	ck_assert(!journal_open());
+}
+END_TEST
+
+Suite *journal_suite(void)
+{
+	Suite *s = suite_create("journal");
+	TCase *tc = tcase_create("fields");
+
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, a_plain_line_has_text_and_level);
+	tcase_add_test(tc, a_line_of_a_session_says_whose_it_is);
+	tcase_add_test(tc, a_line_about_a_file_names_it_once);
+	tcase_add_test(tc, the_longest_names_and_lines_fit);
+	tcase_add_test(tc, another_thread_has_no_session);
+	tcase_add_test(tc, each_kind_has_an_id_of_its_own);
+	tcase_add_test(tc, a_standard_error_that_is_no_journal_is_not_taken_for_one);
+	suite_add_tcase(s, tc);
+	return s;
+}
