@@ -57,7 +57,7 @@ static const struct text fault_texts[] = {
 	[ENDPOINT_LOST] = { EXITCODE_LOST, "the connection broke",
 			    "run the same command again; 'journalctl -u rdcpd' there may say why", true },
 	[ENDPOINT_REFUSED_WRITE] = { EXITCODE_LOST, "the RDMA device there refused a write",
-				     "are rdcp and rdcpd of the same version?", true },
+				     "was the daemon killed? 'journalctl -u rdcpd' there knows", true },
 	[ENDPOINT_DEVICE_GONE] = { EXITCODE_LOST, "the RDMA device of this machine went away or down",
 				   "'rdma link' shows what is left", true },
 	[ENDPOINT_TIMEOUT] = { EXITCODE_TIMEOUT, "no sign of life for too long",

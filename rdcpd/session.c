@@ -335,8 +335,10 @@ static void *thread_main(void *arg)
 
 	snprintf(context, sizeof(context), "%.8s %s", s->id, s->peer_name);
 	log_set_context(context);
-	log_notice("%s of client '%s', transfer %s", is_pull(s) ? "pull" : "push", access_grant_name(&s->args.grant),
-		   s->id);
+	s->fields = (struct journal_session){ s->id, s->peer_name, access_grant_name(&s->args.grant) };
+	journal_set_session(&s->fields);
+	journal_write(JOURNAL_SESSION_STARTED, NULL, 0, "%s of client '%s', transfer %s", is_pull(s) ? "pull" : "push",
+		      s->fields.client, s->id);
 	run(s);
 	atomic_store(&s->finished, true);
 	if (write(s->args.finished_fd, &one, sizeof(one)) < 0)
