@@ -71,6 +71,7 @@ RDCP := $(sort $(wildcard rdcp/*.c))
 RDCPD := $(sort $(wildcard rdcpd/*.c))
 FAULT := $(if $(FAULTS),$(wildcard tests/fault.c))
 UNIT := $(sort $(wildcard tests/unit/*.c tests/fuzz/*.c))
+HOSTILE := $(sort $(wildcard tests/hostile/*.c))
 SUITES := $(patsubst tests/unit/test_%.c,%,$(filter tests/unit/test_%.c,$(UNIT)))
 FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
 
@@ -82,7 +83,7 @@ ARCHIVES := $(B)/obj/rdcp.a $(B)/obj/rdcpd.a $(B)/obj/common.a
 .SUFFIXES:
 .PHONY: dist deb rpm package-deps check-packages check-system install-rdcp install-rdcpd all programs check unit format lint bench demo fuzz deps install uninstall clean help FORCE
 
-all: $(PROGRAMS) $(B)/unit ## build both programs and the unit tests
+all: $(PROGRAMS) $(B)/unit $(B)/hostile ## build both programs and what tests them
 
 programs: $(PROGRAMS)
 
@@ -97,6 +98,10 @@ $(B)/rdcpd: $(call objects,rdcpd/main.c $(FAULT)) $(B)/obj/rdcpd.a $(B)/obj/comm
 $(B)/unit: $(call objects,$(UNIT) $(FAULT)) $(ARCHIVES)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call libs,$(PKG_CHECK) $(PKG_COMMON) $(PKG_DAEMON))
+
+$(B)/hostile: $(call objects,$(HOSTILE) $(FAULT)) $(B)/obj/common.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call libs,$(PKG_COMMON))
 
 # Archives, so that a test binary takes what its tests use and the two programs' main.c stay out.
 $(B)/obj/common.a: $(call objects,$(COMMON))
@@ -129,7 +134,7 @@ $(B)/flags: FORCE
 $(B)/obj/suites.h: FORCE
 	$(call keep,'/* every tests/unit/test_*.c; written by the Makefile */' $(patsubst %,'SUITE(%)',$(SUITES)))
 
--include $(patsubst %.o,%.d,$(call objects,$(COMMON) $(RDCP) $(RDCPD) $(UNIT) $(FAULT)))
+-include $(patsubst %.o,%.d,$(call objects,$(COMMON) $(RDCP) $(RDCPD) $(UNIT) $(HOSTILE) $(FAULT)))
 
 # ---- tests
 

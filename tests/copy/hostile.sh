@@ -1,0 +1,8 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#
+# Clients that mean no good, over TCP. Worth most with RDCP_BUILD of a build with sanitizers.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+theme hostile
+finish

@@ -1,0 +1,9 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#
+# Clients that mean no good, over RDMA.
+# timeout: 120
+# shellcheck disable=SC1091
+. "$(dirname "$0")/../lib.sh"
+theme hostile
+finish
