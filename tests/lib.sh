@@ -81,9 +81,13 @@ await()
 	done
 }
 
+# a zombie is gone, too: the shell may be late to notice
 gone()
 {
-	! kill -0 "$1" 2>/dev/null
+	local stat
+
+	{ read -ra stat <"/proc/$1/stat"; } 2>/dev/null || return 0
+	[ "${stat[2]}" = Z ]
 }
 
 # ---- verdicts
@@ -251,12 +255,23 @@ end_copy()
 
 	clock
 	began=$now
-	await "$1" gone "$client" || fail "rdcp does not end within $(($1 * slow)) s; $(<"$case_dir/err")"
+	await "$1" gone "$client" || fail "rdcp does not end within $(($1 * slow)) s; $(state_of "$client"); $(<"$case_dir/err")"
 	clock
 	took=$((now - began))
 	wait "$client" 2>/dev/null
 	status=$?
 	collect_output
+}
+
+# where the threads of a process are, for whoever looks for the reason
+state_of()
+{
+	local t stat
+
+	for t in "/proc/$1/task/"*; do
+		{ read -ra stat <"$t/stat"; } 2>/dev/null || continue
+		echo "thread ${stat[1]} ${stat[2]} in $(cat "$t/wchan" 2>/dev/null)"
+	done
 }
 
 # part_in FOLDER: a file that is being written there has got some bytes

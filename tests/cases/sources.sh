@@ -170,7 +170,7 @@ changing()
 	grows) echo more >>"$from/f" ;;
 	esac
 	kill -CONT "$other"
-	end_copy 60
+	end_copy 20
 	expect 1 "changed while it was read"
 	[[ $err == *"f'"* ]] || fail "the file is not named: $err"
 	holds "$to/g" old
