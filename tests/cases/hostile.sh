@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #
 # Clients that mean no good, see tests/hostile: the daemon lives, keeps nothing of them, and serves the next good one.

@@ -29,6 +29,11 @@ int transports(void)
 	return getenv("RDCP_TEST_RDMA_ADDR") ? 2 : 1;
 }
 
+int first_transport(void)
+{
+	return getenv("RDCP_TEST_RDMA_ONLY") && transports() == 2;
+}
+
 bool is_tcp(const struct pair *p)
 {
 	return p->transport == &endpoint_stream;

@@ -76,6 +76,8 @@ struct post {
 
 /* The transports to test: tcp, and rdma when RDCP_TEST_RDMA_ADDR names an address of a device. */
 int transports(void);
+/* The first of them: rdma where only that is wanted (RDCP_TEST_RDMA_ONLY, in the lab), or tcp. */
+int first_transport(void);
 bool is_tcp(const struct pair *p);
 /* siw tells the writer no more than that the connection ended (RFC 5040 has a TERMINATE for it). The lab says so. */
 bool is_iwarp(const struct pair *p);
@@ -112,6 +114,6 @@ unsigned int open_descriptors(void);
 
 TCase *endpoint_tcase(const char *name);
 /* Adds a test once for each transport; its _i is for pair_init(). */
-#define endpoint_test(tc, test) tcase_add_loop_test(tc, test, 0, transports())
+#define endpoint_test(tc, test) tcase_add_loop_test(tc, test, first_transport(), transports())
 
 #endif

@@ -364,7 +364,7 @@ START_TEST(destinations_that_cannot_be_written_fail_alone)
 	session_expect(&session, 1, STATUS_IS_DIRECTORY);
 	session_expect(&session, 2, STATUS_NOT_REGULAR);
 	session_expect(&session, 3, STATUS_FAILED);
-	ck_assert_str_eq(session.from->verdicts[3].text, strerror(EEXIST));
+	ck_assert_ptr_nonnull(strstr(session.from->verdicts[3].text, strerror(EEXIST)));
 	session_expect(&session, 4, STATUS_NOT_DIRECTORY);
 	session_expect(&session, 5, session.to->verdicts[5].status);
 	ck_assert_int_ne(session.to->verdicts[5].status, STATUS_OK);
@@ -423,7 +423,7 @@ END_TEST
 
 static void add(TCase *tc, const TTest *test)
 {
-	tcase_add_loop_test(tc, test, 0, 2 * transports());
+	tcase_add_loop_test(tc, test, 2 * first_transport(), 2 * transports());
 }
 
 static TCase *new_tcase(Suite *s, const char *name)

@@ -85,7 +85,8 @@ static void expect_cause(const struct sweep *sweep, const struct verdict *v)
 {
 	ck_assert_msg(v->status == status_from_errno(sweep->error), "%s failed, and the file with %d: %s", fault_hit(),
 		      v->status, v->text);
-	ck_assert_str_eq(v->text, v->status == STATUS_FAILED ? strerror(sweep->error) : "");
+	if (v->status == STATUS_FAILED)
+		ck_assert_ptr_nonnull(strstr(v->text, strerror(sweep->error)));
 }
 
 static void expect_file(const struct sweep *sweep, unsigned int i, bool orderly)
