@@ -17,8 +17,7 @@ exports = srv"
 	daemon_start "max-sessions = 8" "handshake-timeout = 2" "idle-timeout = 5"
 	text f content
 	good_copy
-	usage_of "$daemon"
-	await 10 at_rest "$daemon" "$fds" 1 || fail "the first session does not end"
+	await 10 at_rest "$daemon" 1000 "$idle_tasks" || fail "the first session does not end"
 	usage_of "$daemon"
 	fds_before=$fds
 }
@@ -74,7 +73,7 @@ expect_peace()
 {
 	local left
 
-	await 20 at_rest "$daemon" "$fds_before" 1 || {
+	await 20 at_rest "$daemon" "$fds_before" "$idle_tasks" || {
 		usage_of "$daemon"
 		fail "$fds descriptors instead of $fds_before, $tasks threads; $tally"
 	}

@@ -10,7 +10,7 @@ qemu-*) slow=10 ;;
 esac
 tap=$TMPDIR/unit.tap
 RDCP_TEST_RDMA_ADDR=$RDCP_LAB_ADDR RDCP_TEST_RDMA_ONLY=1 CK_TIMEOUT_MULTIPLIER=$slow CK_VERBOSITY=silent CK_TAP_LOG_FILE_NAME=$tap \
-	"${RDCP_BUILD:-build}/unit" "endpoint*" engine sender receiver peer
+	"${RDCP_BUILD:-build}/unit" "endpoint*" engine sender "receiver*" peer
 rc=$?
 cat "$tap"
 exit $rc
