@@ -120,20 +120,23 @@ no_connection_manager()
 
 # ---- in the middle of a copy
 
-# The network interface goes down and comes back: the client ends in time, and next copies work without any help.
+# The network interface goes down: the client ends in time, the daemon frees what it had, the old file stays.
 link_down()
 {
 	text "$to/g" old
 	start_long_copy --timeout=3 f g
 	ip link set "$netdev" down
 	end_copy 20
+	await 30 no_part_left || fail "the temporary file is left"
+	await 30 at_rest "$daemon" "$idle_fds" "$idle_tasks" || fail "the daemon keeps $fds descriptors, $tasks threads"
 	ip link set "$netdev" up
-	[ -z "$RDCP_LAB_ADDR6" ] || ip addr add "$RDCP_LAB_ADDR6/64" dev "$netdev" nodad 2>/dev/null
+	ip addr add "$RDCP_LAB_ADDR6/64" dev "$netdev" nodad 2>/dev/null
 	[ "$status" = 5 ] || [ "$status" = 6 ] || fail "exit status $status; $err"
 	expect_one_line
 	holds "$to/g" old
 	await 10 link_is_active || fail "$device does not come back"
-	await 30 no_part_left || fail "the temporary file is left"
+	# rxe of Linux 6.1 cannot connect any more when it has tried to disconnect without a link, rping(1) neither
+	[ "$driver" != rxe ] || return 0
 	text "$from/h" next
 	await 20 copies_again || fail "no copy any more: $err"
 	holds "$to/g" next
@@ -150,28 +153,37 @@ copies_again()
 	[ "$status" = 0 ]
 }
 
-# The device is taken away: both sides let go of it, so that this does not hang, and the daemon serves the next one.
+# The device is taken away. Drivers without disassociate_ucontext (rxe, siw) wait with that until the last process has
+# closed it, and tell nobody, or only those who listen to the connection manager: so the copy ends well or badly, both sides
+# can be ended, and then the device is gone and can come back.
 device_removed()
 {
-	local taken
+	local removal
 
 	[ "$RDCP_LAB_KIND" != machine ] || skip "not with a real device"
 	text "$to/g" old
 	daemon_start
+	long_size=32M
 	start_long_copy --timeout=5 f g
-	timeout $((20 * slow)) rdma link delete "$device" || fail "the device cannot be removed: exit status $?"
-	end_copy 20
-	expect_one_line
-	[ "$status" = 5 ] || [ "$status" = 6 ] || fail "exit status $status; $err"
-	holds "$to/g" old
+	rdma link delete "$device" &
+	removal=$!
+	end_copy 40
+	case $status in
+	0) same "$from/f" "$to/g" ;;
+	5 | 6) holds "$to/g" old ;;
+	*) fail "exit status $status; $err" ;;
+	esac
 	await 10 no_part_left || fail "the temporary file is left"
-	! gone "$daemon" || fail "the daemon died"
-	copy "$from/f" "$host:$there/x"
-	[ "$status" != 0 ] || fail "a copy without a device"
+	! gone "$daemon" || fail "the daemon died: $(tail -n 5 "$log")"
+	daemon_stop
+	[ "$status" = 0 ] || fail "the daemon ends with status $status"
+	await 20 gone "$removal" || fail "the device is still in use"
 	rdma link add "$device" type "$driver" netdev "$netdev" || fail "the device cannot be made again"
 	await 10 link_is_active || fail "$device does not come back"
+	daemon_start
 	text "$from/h" next
-	await 20 copies_again || fail "no copy any more: $err; $(tail -n 5 "$log")"
+	transfer h g
+	expect_ok
 	holds "$to/g" next
 }
 
@@ -217,8 +229,19 @@ fabric()
 	both loss_and_delay_do_not_hurt loss_and_delay
 }
 
+# Each begins with a device and a daemon that nothing has happened to; when the device is to go, no other daemon holds it.
 outages()
 {
-	both link_that_goes_down_ends_the_copy link_down
-	both device_that_is_removed_ends_the_copy device_removed
+	local way
+
+	for way in push pull; do
+		run "${way}_link_that_goes_down_ends_the_copy" there_and_back "$way" link_down
+		daemon_stop
+		timeout 20 rdma link delete "$device"
+		rdma link add "$device" type "$driver" netdev "$netdev"
+		await 10 link_is_active || verdict "not ok" "${way}_device_comes_back" "$device is not active"
+		daemon=
+		run "${way}_device_that_is_removed_can_come_back" there_and_back "$way" device_removed
+		serve
+	done
 }
