@@ -78,8 +78,9 @@ END_TEST
 
 START_TEST(every_option_is_stored)
 {
-	struct options o = accept_line("-i key -p -q -v -vv --no-clobber -P 99 -6 --slot-size=1M --slots=64 --io-threads=8 "
-				       "--fsync=file a b h:x");
+	struct options o =
+		accept_line("-i key -p -q -v -vv --no-clobber -P 99 -6 --slot-size=1M --slots=64 --io-threads=8 "
+			    "--fsync=file a b h:x");
 
 	ck_assert_str_eq(o.identity, "key");
 	ck_assert(o.preserve && o.quiet && o.no_clobber);
