@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #
 # Clients that mean no good, over RDMA.
+# lab: uml-rxe uml-siw machine
 # timeout: 120
 # shellcheck disable=SC1091
 . "$(dirname "$0")/../lib.sh"

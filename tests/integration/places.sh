@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #
 # Names, attributes, destinations, keys and exports over RDMA.
+# lab: uml-rxe uml-siw machine
 # timeout: 100
 # shellcheck disable=SC1091
 . "$(dirname "$0")/../lib.sh"
