@@ -13,7 +13,7 @@
 #include "common/util.h"
 #include "endpoint_pair.h"
 
-#define GUARD (10 * SEC)
+#define GUARD (30 * SEC)
 #define STEP_TIMEOUT (5 * SEC)
 
 /* What the set-up blobs carry here. */
