@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #
-# Links, devices, addresses and what is printed about them, over RDMA.
-# timeout: 120
+# Links, devices and addresses over RDMA.
+# timeout: 180
 # shellcheck disable=SC1091
 . "$(dirname "$0")/../lib.sh"
-theme output
 theme fabric
 outages
 finish

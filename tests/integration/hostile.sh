@@ -3,7 +3,7 @@
 #
 # Clients that mean no good, over RDMA.
 # lab: uml-rxe uml-siw machine
-# timeout: 120
+# timeout: 180
 # shellcheck disable=SC1091
 . "$(dirname "$0")/../lib.sh"
 theme hostile

@@ -1,13 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #
-# Names, attributes, destinations, keys and exports over RDMA.
+# Sources, names, attributes, destinations, keys, exports and what is printed over RDMA.
 # lab: uml-rxe uml-siw machine
-# timeout: 100
+# timeout: 240
 # shellcheck disable=SC1091
 . "$(dirname "$0")/../lib.sh"
+theme sources
 theme names
 theme attributes
 theme destinations
 theme access
+theme output
 finish
