@@ -235,7 +235,7 @@ copy()
 
 collect_output()
 {
-	out=$(tr -d '\0' <"$case_dir/out") err=$(tr -d '\0' <"$case_dir/err")
+	{ out=$(<"$case_dir/out") err=$(<"$case_dir/err"); } 2>/dev/null # that says so if it drops a NUL
 	[ "$status" != 124 ] || fail "rdcp was not done in time; $err"
 }
 
@@ -397,27 +397,28 @@ case_end()
 	done
 }
 
-# what is left behind, as a sentence
+# sets left to what is left behind, as sentences
 leftovers()
 {
 	local f
 
+	left=
 	shopt -s nullglob globstar dotglob
 	for f in "$srv"/**/*.rdcp-part "$work/here"/**/*.rdcp-part; do
-		echo "left: $f"
+		left+="left: $f; "
 	done
 	for f in "$work"/san.*; do
-		echo "sanitizer: $(<"$f")"
+		left+="sanitizer: $(<"$f"); "
 		rm "$f"
 	done
 	shopt -u nullglob globstar dotglob
 	if [ -z "$daemon" ]; then
 		: # a theme has stopped it
 	elif gone "$daemon"; then
-		echo "the daemon died"
+		left+="the daemon died; "
 	elif ! await 5 at_rest "$daemon" "$idle_fds" "$idle_tasks"; then
 		usage_of "$daemon"
-		echo "the daemon has $fds descriptors and $tasks threads, at rest it was $idle_fds and $idle_tasks"
+		left+="the daemon has $fds descriptors and $tasks threads, at rest it was $idle_fds and $idle_tasks; "
 	fi
 }
 
@@ -440,7 +441,7 @@ run()
 	)
 	rc=$?
 	why=$(<"$work/why")
-	left=$(leftovers)
+	leftovers
 	if [ "$rc" = 77 ] && [ -z "$left" ]; then
 		verdict skip "$name" "$why"
 	elif [ "$rc" = 0 ] && [ -z "$left" ]; then
