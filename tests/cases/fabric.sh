@@ -6,6 +6,12 @@
 driver=${RDCP_LAB_KIND#*-}
 netdev=$RDCP_LAB_NETDEV device=$RDCP_LAB_DEVICE
 
+# The machine's own device and network are not for playing.
+guest_only()
+{
+	[ "$RDCP_LAB_KIND" != machine ] || skip "only in a guest"
+}
+
 link_is_active()
 {
 	[[ $(timeout 20 rdma link show "$device/1" 2>/dev/null) == *ACTIVE* ]]
@@ -25,6 +31,7 @@ loopback_hint()
 
 nobody_has_that_address()
 {
+	guest_only
 	[ "$driver" != siw ] || skip "siw connects inside of a system call, and nothing but SIGKILL ends that"
 	text f content
 	copy --connect-timeout=2 f "${RDCP_LAB_ADDR%.*}.77:$there/f"
@@ -110,6 +117,7 @@ memlock_small_window()
 
 no_connection_manager()
 {
+	guest_only
 	[ -e /dev/infiniband/rdma_cm ] || fail "there is none to take away"
 	text f content
 	mv /dev/infiniband/rdma_cm "$work/rdma_cm"
@@ -124,6 +132,7 @@ no_connection_manager()
 # The network interface goes down: the client ends in time, the daemon frees what it had, the old file stays.
 link_down()
 {
+	guest_only
 	text "$to/g" old
 	start_long_copy --timeout=3 f g
 	ip link set "$netdev" down
@@ -161,7 +170,7 @@ device_removed()
 {
 	local removal
 
-	[ "$RDCP_LAB_KIND" != machine ] || skip "not with a real device"
+	guest_only
 	text "$to/g" old
 	daemon_start
 	long_size=32M
@@ -191,6 +200,7 @@ device_removed()
 # Loss and delay where packets of rxe pass; on its way to itself they do not pass a queue of the interface in all kernels.
 loss_and_delay()
 {
+	guest_only
 	need tc
 	tc qdisc replace dev "$netdev" root netem loss 1% delay 1ms reorder 5% 2>/dev/null || skip "no netem here"
 	pattern "$from/f" 8000000
@@ -204,6 +214,7 @@ small_mtu()
 {
 	local mtu
 
+	guest_only
 	mtu=$(<"/sys/class/net/$netdev/mtu")
 	ip link set "$netdev" mtu 1500 || skip "no other MTU"
 	await 10 link_is_active
@@ -235,6 +246,7 @@ outages()
 {
 	local way
 
+	[ "$RDCP_LAB_KIND" != machine ] || return
 	for way in push pull; do
 		run "${way}_link_that_goes_down_ends_the_copy" there_and_back "$way" link_down
 		daemon_stop
