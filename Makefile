@@ -203,7 +203,7 @@ I = $(DESTDIR)
 CONFDIR = $(SYSCONFDIR)/rdcp
 
 MAN_RDCP := $(wildcard rdcp/*.1)
-MAN_RDCPD := $(wildcard rdcpd/*.[58] common/*.7)
+MAN_RDCPD := $(wildcard rdcpd/*.[578] common/*.7)
 UNITS := $(wildcard systemd/*.service systemd/*.socket)
 DROPINS := $(wildcard systemd/sysusers.d/*.conf systemd/tmpfiles.d/*.conf systemd/modules-load.d/*.conf)
 CATALOGS := $(wildcard systemd/*.catalog)
