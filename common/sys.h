@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #ifdef RDCP_FAULTS
@@ -114,6 +115,40 @@ static inline int sys_linkat(int dir, const char *from, const char *to)
 static inline int sys_unlinkat(int dir, const char *path)
 {
 	return sys_fails("unlink") ? -1 : unlinkat(dir, path, 0);
+}
+
+static inline int sys_fchownat(int dir, const char *path, uid_t uid, gid_t gid, int flags)
+{
+	return sys_fails("chown") ? -1 : fchownat(dir, path, uid, gid, flags);
+}
+
+/* Extended attributes: of a descriptor, or of what `path` leads to when it is not NULL (for O_PATH descriptors). */
+static inline ssize_t sys_listxattr(int fd, const char *path, char *list, size_t size)
+{
+	if (sys_fails("listxattr"))
+		return -1;
+	return path ? listxattr(path, list, size) : flistxattr(fd, list, size);
+}
+
+static inline ssize_t sys_getxattr(int fd, const char *path, const char *name, void *value, size_t size)
+{
+	if (sys_fails("getxattr"))
+		return -1;
+	return path ? getxattr(path, name, value, size) : fgetxattr(fd, name, value, size);
+}
+
+static inline int sys_setxattr(int fd, const char *path, const char *name, const void *value, size_t size)
+{
+	if (sys_fails("setxattr"))
+		return -1;
+	return path ? setxattr(path, name, value, size, 0) : fsetxattr(fd, name, value, size, 0);
+}
+
+static inline int sys_removexattr(int fd, const char *path, const char *name)
+{
+	if (sys_fails("removexattr"))
+		return -1;
+	return path ? removexattr(path, name) : fremovexattr(fd, name);
 }
 
 #endif
