@@ -4,31 +4,24 @@
  * sessions read it.
  *
  *   config_load: config_tree_read (form) -> apply_sections (one value at a time, through the tables below)
- *                -> check_daemon, check_export, check_client (what belongs together; files and directories)
+ *                -> config_check (what belongs together; files and directories)
  *
  * Every step reports what is wrong and goes on, so that one run shows all of it; only a lack of memory or
  * an unreadable file ends the loading early. The loader owns the tree and the half-built configuration.
  */
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <syslog.h>
 
 #include "common/cleanup.h"
 #include "common/slab.h"
 #include "common/util.h"
 #include "config.h"
+#include "config_check.h"
 #include "config_parse.h"
 #include "config_value.h"
 
-#define NAME_LEN_MAX 255
 #define NAME_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._@-"
-
-struct loader {
-	struct config_tree tree;
-	struct config_report report;
-	struct config *config;
-};
 
 /* ---- one value: the tables -------------------------------------------------------------------------------------- */
 
@@ -163,7 +156,7 @@ static const struct setting client_settings[] = { { "key-file", read_path, offse
 						  { "exports", read_later, 0, 0, 0 },
 						  { NULL, NULL, 0, 0, 0 } };
 
-static int apply_settings(struct loader *l, const struct config_section *section, const struct setting *settings,
+static int apply_settings(struct config_loader *l, const struct config_section *section, const struct setting *settings,
 			  void *target)
 {
 	for (const struct config_entry *e = section->entries; e; e = e->next) {
@@ -189,13 +182,13 @@ static int apply_settings(struct loader *l, const struct config_section *section
 /* ---- sections into structs -------------------------------------------------------------------------------------- */
 
 /* The name becomes the struct's also when it is wrong, so that later findings have something to call it. */
-static int take_name(struct loader *l, const struct config_section *s, char **ret_name)
+static int take_name(struct config_loader *l, const struct config_section *s, char **ret_name)
 {
 	if (!*s->name)
 		config_complain(&l->report, LOG_ERR, &s->at, "[%s] without a name: write [%s NAME]", s->kind, s->kind);
-	else if (strlen(s->name) > NAME_LEN_MAX)
+	else if (strlen(s->name) > CONFIG_NAME_MAX)
 		config_complain(&l->report, LOG_ERR, &s->at, "a name of %zu bytes is too long, at most %d",
-				strlen(s->name), NAME_LEN_MAX);
+				strlen(s->name), CONFIG_NAME_MAX);
 	else if (s->name[strspn(s->name, NAME_BYTES)])
 		config_complain(&l->report, LOG_ERR, &s->at,
 				"the name '%s' has bytes other than letters, digits and '._@-' in it", s->name);
@@ -203,7 +196,7 @@ static int take_name(struct loader *l, const struct config_section *s, char **re
 	return *ret_name ? 0 : -ENOMEM;
 }
 
-static int apply_export(struct loader *l, const struct config_section *s)
+static int apply_export(struct config_loader *l, const struct config_section *s)
 {
 	struct config *c = l->config;
 	struct config_export *e = reallocarray(c->exports, c->export_count + 1, sizeof(*e));
@@ -218,7 +211,7 @@ static int apply_export(struct loader *l, const struct config_section *s)
 	return err < 0 ? err : apply_settings(l, s, export_settings, e);
 }
 
-static int apply_client(struct loader *l, const struct config_section *s)
+static int apply_client(struct config_loader *l, const struct config_section *s)
 {
 	struct config *c = l->config;
 	struct config_client *e = calloc(c->client_count + 1, sizeof(*e));
@@ -236,14 +229,14 @@ static int apply_client(struct loader *l, const struct config_section *s)
 	return err < 0 ? err : apply_settings(l, s, client_settings, e);
 }
 
-static int apply_daemon(struct loader *l, const struct config_section *s)
+static int apply_daemon(struct config_loader *l, const struct config_section *s)
 {
 	if (*s->name)
 		config_complain(&l->report, LOG_ERR, &s->at, "[daemon] takes no name");
 	return apply_settings(l, s, daemon_settings, l->config);
 }
 
-static int apply_sections(struct loader *l)
+static int apply_sections(struct config_loader *l)
 {
 	int err = 0;
 
@@ -259,182 +252,6 @@ static int apply_sections(struct loader *l)
 					"unknown section [%s]: there are [daemon], [export NAME] and [client NAME]",
 					s->kind);
 	}
-	return err;
-}
-
-/* ---- what belongs together -------------------------------------------------------------------------------------- */
-
-static const struct config_section *find_section(const struct loader *l, const char *kind)
-{
-	const struct config_section *s = l->tree.sections;
-
-	while (s && strcmp(s->kind, kind))
-		s = s->next;
-	return s;
-}
-
-static void check_daemon(struct loader *l, const char *path)
-{
-	const struct config_section *section = find_section(l, "daemon"), *client = find_section(l, "client");
-	const struct config_entry *auth = section ? config_section_find(section, "auth") : NULL;
-	const struct config_place start = { path, 1 };
-	const struct config_place *at = auth ? &auth->at : section ? &section->at : &start;
-	const struct config *c = l->config;
-
-	if (!auth)
-		config_complain(
-			&l->report, LOG_ERR, at,
-			"[daemon] does not say who may connect: write 'auth = key' and a [client NAME] section with a "
-			"key-file for each client, or 'auth = none' to let everybody in");
-	if (c->auth == CONFIG_AUTH_KEY && !client)
-		config_complain(
-			&l->report, LOG_ERR, at,
-			"auth = key, but there is no [client NAME] section with a key-file: nobody could connect");
-	if (c->auth == CONFIG_AUTH_NONE && client)
-		config_complain(
-			&l->report, LOG_WARNING, &client->at,
-			"auth = none lets everybody use every export, so [client] sections change nothing, ignoring");
-	if (!c->export_count)
-		config_complain(&l->report, LOG_ERR, &start,
-				"no [export NAME] section: there is nothing to copy from or to");
-}
-
-static void check_export(struct loader *l, const struct config_section *s, const struct config_export *e)
-{
-	const struct config_entry *path = config_section_find(s, "path");
-	struct stat st;
-
-	if (!path) {
-		config_complain(&l->report, LOG_ERR, &s->at, "export '%s' has no 'path'", e->name);
-		return;
-	}
-	if (!e->path)
-		return; /* said already */
-	if (stat(e->path, &st) < 0)
-		config_complain(&l->report, LOG_ERR, &path->at, "export '%s': '%s': %s", e->name, e->path,
-				strerror(errno));
-	else if (!S_ISDIR(st.st_mode))
-		config_complain(&l->report, LOG_ERR, &path->at, "export '%s': '%s' is not a directory", e->name,
-				e->path);
-}
-
-static const struct config_export *find_export(const struct config *c, const char *name, size_t len)
-{
-	for (size_t i = 0; i < c->export_count; i++)
-		if (strlen(c->exports[i].name) == len && !memcmp(c->exports[i].name, name, len))
-			return &c->exports[i];
-	return NULL;
-}
-
-/* Two exports of one client with one path: whether it may write would be a matter of luck. */
-static void check_paths_differ(struct loader *l, const struct config_place *at, const char *who,
-			       const struct config_export *const *list, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		for (size_t k = 0; k < i; k++)
-			if (list[i]->path && list[k]->path && !strcmp(list[i]->path, list[k]->path))
-				config_complain(&l->report, LOG_ERR, at, "%s has '%s' twice, as exports '%s' and '%s'",
-						who, list[i]->path, list[k]->name, list[i]->name);
-}
-
-static void add_client_export(struct loader *l, const struct config_entry *e, struct config_client *client,
-			      const char *name, size_t len)
-{
-	const struct config_export *export = find_export(l->config, name, len);
-
-	if (!export) {
-		config_complain(&l->report, LOG_ERR, &e->at, "client '%s': there is no [export %.*s]", client->name,
-				(int)len, name);
-		return;
-	}
-	for (size_t i = 0; i < client->export_count; i++) {
-		if (client->exports[i] == export) {
-			config_complain(&l->report, LOG_ERR, &e->at, "client '%s': export '%s' is there twice",
-					client->name, export->name);
-			return;
-		}
-	}
-	client->exports[client->export_count++] = export;
-}
-
-static int check_client_exports(struct loader *l, const struct config_section *s, struct config_client *client)
-{
-	const struct config_entry *e = config_section_find(s, "exports");
-	const struct config *c = l->config;
-	const char *text, *item;
-	char who[NAME_LEN_MAX + 16];
-	size_t len;
-
-	client->exports = calloc(c->export_count + 1, sizeof(struct config_export *));
-	if (!client->exports)
-		return -ENOMEM;
-	snprintf(who, sizeof(who), "client '%s'", client->name);
-	if (!e) {
-		memcpy(client->exports, c->everything, c->export_count * sizeof(struct config_export *));
-		client->export_count = c->export_count;
-	} else {
-		for (text = e->value; (len = config_value_item(&text, &item));)
-			add_client_export(l, e, client, item, len);
-		if (!client->export_count)
-			config_complain(&l->report, LOG_ERR, &e->at, "client '%s' may use no export", client->name);
-	}
-	check_paths_differ(l, e ? &e->at : &s->at, who, client->exports, client->export_count);
-	return 0;
-}
-
-/* Keys are compared with those of the clients before it: a proof has to name one client. */
-static void check_client_key(struct loader *l, const struct config_section *s, struct config_client *client)
-{
-	const struct config_entry *e = config_section_find(s, "key-file");
-	const struct config *c = l->config;
-	char why[1024] = "";
-	int err;
-
-	if (!e) {
-		config_complain(&l->report, LOG_ERR, &s->at, "client '%s' has no 'key-file'", client->name);
-		return;
-	}
-	if (!client->key_file)
-		return;
-	err = key_load(client->key_file, &client->key, why, sizeof(why));
-	if (err < 0) {
-		config_complain(&l->report, LOG_ERR, &e->at, "client '%s': %s", client->name,
-				*why ? why : strerror(-err));
-		free(client->key_file);
-		client->key_file = NULL; /* it has no key to compare with */
-		return;
-	}
-	for (const struct config_client *o = c->clients; o < client; o++)
-		if (o->key_file && key_proof_equal(o->key.bytes, client->key.bytes))
-			config_complain(&l->report, LOG_ERR, &e->at, "client '%s' has the same key as client '%s'",
-					client->name, o->name);
-}
-
-/* Sections and structs are in the same order. */
-static int check_sections(struct loader *l, const char *path)
-{
-	struct config *c = l->config;
-	const struct config_section *first = find_section(l, "export");
-	struct config_export *export = c->exports;
-	struct config_client *client = c->clients;
-	int err = 0;
-
-	c->everything = calloc(c->export_count + 1, sizeof(struct config_export *));
-	if (!c->everything)
-		return -ENOMEM;
-	for (size_t i = 0; i < c->export_count; i++)
-		c->everything[i] = &c->exports[i];
-	check_daemon(l, path);
-	for (const struct config_section *s = l->tree.sections; s && !err; s = s->next) {
-		if (!strcmp(s->kind, "export"))
-			check_export(l, s, export ++);
-		if (!strcmp(s->kind, "client")) {
-			check_client_key(l, s, client);
-			err = check_client_exports(l, s, client++);
-		}
-	}
-	if (c->auth == CONFIG_AUTH_NONE && first)
-		check_paths_differ(l, &first->at, "auth = none: everybody", c->everything, c->export_count);
 	return err;
 }
 
@@ -463,7 +280,7 @@ static struct config *config_new(void)
 
 int config_load(const char *path, config_say say, void *owner, struct config **ret_config)
 {
-	struct loader l = { .report = { .say = say, .owner = owner }, .config = config_new() };
+	struct config_loader l = { .report = { .say = say, .owner = owner }, .config = config_new() };
 	int err = -ENOMEM;
 
 	if (l.config)
@@ -473,7 +290,7 @@ int config_load(const char *path, config_say say, void *owner, struct config **r
 	if (!err)
 		err = apply_sections(&l);
 	if (!err)
-		err = check_sections(&l, path);
+		err = config_check(&l, path);
 	if (!err && l.report.errors)
 		err = -EINVAL;
 	config_tree_done(&l.tree);
