@@ -283,7 +283,7 @@ static int rename_no_replace(const struct outfile *f)
 		return 0;
 	if (errno != EINVAL && errno != ENOSYS)
 		return -errno;
-	if (sys_linkat(f->dir_fd, f->temp, f->name) < 0)
+	if (sys_linkat(f->dir_fd, f->temp, f->dir_fd, f->name) < 0)
 		return -errno;
 	if (sys_unlinkat(f->dir_fd, f->temp) < 0)
 		log_warning("cannot remove a temporary name: %m, ignoring");

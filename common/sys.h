@@ -107,9 +107,29 @@ static inline int sys_renameat2(int dir, const char *from, const char *to, unsig
 	return sys_fails("rename") ? -1 : renameat2(dir, from, dir, to, flags);
 }
 
-static inline int sys_linkat(int dir, const char *from, const char *to)
+static inline int sys_linkat(int from_dir, const char *from, int dir, const char *to)
 {
-	return sys_fails("link") ? -1 : linkat(dir, from, dir, to, 0);
+	return sys_fails("link") ? -1 : linkat(from_dir, from, dir, to, 0);
+}
+
+static inline int sys_symlinkat(const char *text, int dir, const char *path)
+{
+	return sys_fails("symlink") ? -1 : symlinkat(text, dir, path);
+}
+
+static inline ssize_t sys_readlinkat(int dir, const char *path, char *buf, size_t size)
+{
+	return sys_fails("readlink") ? -1 : readlinkat(dir, path, buf, size);
+}
+
+static inline int sys_mkdirat(int dir, const char *path, mode_t mode)
+{
+	return sys_fails("mkdir") ? -1 : mkdirat(dir, path, mode);
+}
+
+static inline int sys_utimensat(int dir, const char *path, const struct timespec times[2], int flags)
+{
+	return sys_fails("utimens") ? -1 : utimensat(dir, path, times, flags);
 }
 
 static inline int sys_unlinkat(int dir, const char *path)
