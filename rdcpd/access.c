@@ -79,18 +79,37 @@ static void make_challenge(const struct access *a, uint64_t epoch, const struct 
 	sodium_memzero(&state, sizeof(state));
 }
 
-static const struct config_client *find_client(const struct config *config, const struct wire_req *req,
-					       const uint8_t req_head[static WIRE_HEAD_SIZE],
-					       const uint8_t challenge[static WIRE_MAC_SIZE])
-{
-	for (size_t i = 0; i < config->client_count; i++) {
-		uint8_t mac[WIRE_MAC_SIZE];
+/* Whose key it was, against which challenge. */
+struct match {
+	const struct config_client *client; /* NULL: nobody's */
+	const struct config_key *key;
+	const uint8_t *challenge;
+};
 
-		key_client_proof(&config->clients[i].key, challenge, req_head, mac);
-		if (key_proof_equal(mac, req->mac))
-			return &config->clients[i];
+/* All keys are tried, also after the right one: how long it takes must not tell whether there was one. */
+static struct match find_client(const struct config *config, const struct wire_req *req,
+				const uint8_t req_head[static WIRE_HEAD_SIZE],
+				const uint8_t challenges[static 2][WIRE_MAC_SIZE])
+{
+	struct match found = { NULL, NULL, NULL };
+
+	for (size_t i = 0; i < config->client_count; i++) {
+		const struct config_client *c = &config->clients[i];
+
+		for (size_t k = 0; k < 2 * c->key_count; k++) {
+			uint8_t mac[WIRE_MAC_SIZE];
+
+			key_client_proof(&c->keys[k / 2].key, challenges[k % 2], req_head, mac);
+			if (key_proof_equal(mac, req->mac))
+				found = (struct match){ c, &c->keys[k / 2], challenges[k % 2] };
+		}
 	}
-	return NULL;
+	return found;
+}
+
+static bool comes_from_home(const struct config_client *client, const struct sockaddr *peer)
+{
+	return !client->range_count || ranges_hold(client->ranges, client->range_count, peer);
 }
 
 /* ---- uuids ------------------------------------------------------------------------------------------------------ */
@@ -131,67 +150,86 @@ static void remember(struct access *a, uint64_t epoch, const uint8_t uuid[static
 
 /* ---- REQ -------------------------------------------------------------------------------------------------------- */
 
-static enum access_verdict refuse(struct wire_rej *rej, enum status reason, const char *text)
+static enum access_verdict refuse(struct access_refusal *no, enum status reason, const char *text)
 {
+	struct wire_rej *rej = &no->rej;
+
 	rej->reason = (uint16_t)reason;
 	rej->text_len = (uint8_t)strnlen(text, sizeof(rej->text));
 	memcpy(rej->text, text, rej->text_len);
 	return ACCESS_REFUSE;
 }
 
-/* `client` is NULL with auth = none. */
-static enum access_verdict grant(const struct access *a, const struct config_client *client, const struct wire_req *req,
-				 const uint8_t *challenge, struct access_grant *ret)
+/* `match` is empty with auth = none. */
+static enum access_verdict grant(const struct access *a, const struct match *match, const struct wire_req *req,
+				 const struct sockaddr *peer, struct access_grant *ret)
 {
+	const struct config_client *client = match->client;
 	struct config *config = config_ref(a->config);
 
-	*ret = (struct access_grant){ .config = config, .client = client, .prove = client != NULL };
+	*ret = (struct access_grant){ .config = config, .client = client, .key = match->key, .prove = client != NULL };
 	ret->exports = client ? client->exports : config->everything;
 	ret->export_count = client ? client->export_count : config->export_count;
 	memcpy(ret->uuid, req->uuid, sizeof(ret->uuid));
-	if (challenge)
-		memcpy(ret->challenge, challenge, sizeof(ret->challenge));
+	if (match->challenge)
+		memcpy(ret->challenge, match->challenge, sizeof(ret->challenge));
+	if (peer->sa_family == AF_INET)
+		memcpy(&ret->peer, peer, sizeof(struct sockaddr_in));
+	else if (peer->sa_family == AF_INET6)
+		memcpy(&ret->peer, peer, sizeof(struct sockaddr_in6));
+	return ACCESS_ACCEPT;
+}
+
+/* The REQ brought a proof. */
+static enum access_verdict check_proof(struct access *a, const struct wire_req *req,
+				       const uint8_t req_head[static WIRE_HEAD_SIZE], const struct sockaddr *peer,
+				       uint64_t epoch, const uint8_t challenges[static 2][WIRE_MAC_SIZE],
+				       struct match *ret_match, struct access_refusal *no)
+{
+	struct match match = find_client(a->config, req, req_head, challenges);
+	bool home = match.client && comes_from_home(match.client, peer);
+
+	if (!home) {
+		no->client = match.client ? match.client->name : NULL;
+		no->why = match.client ? "the key is right, but the address is not one of this client's" : NULL;
+		return refuse(no, STATUS_BAD_KEY,
+			      "the key is not one of this daemon's clients, or its challenge expired");
+	}
+	/* only now: a stranger can neither fill the memory nor ask what is in it */
+	forget_old(a, epoch);
+	if (was_seen(a, req->uuid)) {
+		no->client = match.client->name;
+		memset(no->rej.challenge, 0, WIRE_MAC_SIZE);
+		return refuse(no, STATUS_NOT_ALLOWED, "this transfer id was used before: connect with a new one");
+	}
+	*ret_match = match;
 	return ACCESS_ACCEPT;
 }
 
 enum access_verdict access_check(struct access *a, const struct wire_req *req,
 				 const uint8_t req_head[static WIRE_HEAD_SIZE], const struct sockaddr *peer,
-				 uint64_t now_sec, struct access_grant *ret_grant, struct wire_rej *ret_rej)
+				 uint64_t now_sec, struct access_grant *ret_grant, struct access_refusal *ret_no)
 {
 	uint64_t epoch = now_sec / ACCESS_EPOCH;
-	uint8_t challenge[2][WIRE_MAC_SIZE]; /* of this epoch and of the one before */
-	const struct config_client *client = NULL;
+	uint8_t challenges[2][WIRE_MAC_SIZE]; /* of this epoch and of the one before */
+	struct match match = { NULL, NULL, NULL };
 	struct origin from;
-	int which;
 
 	if (a->config->auth == CONFIG_AUTH_NONE)
-		return grant(a, NULL, req, NULL, ret_grant);
+		return grant(a, &match, req, peer, ret_grant);
 
-	*ret_rej = (struct wire_rej){ 0 };
+	*ret_no = (struct access_refusal){ 0 };
 	origin_of(peer, &from);
-	make_challenge(a, epoch, &from, req->uuid, challenge[0]);
-	memcpy(ret_rej->challenge, challenge[0], WIRE_MAC_SIZE);
+	make_challenge(a, epoch, &from, req->uuid, challenges[0]);
+	memcpy(ret_no->rej.challenge, challenges[0], WIRE_MAC_SIZE);
 	if (!(req->flags & WIRE_MAC))
-		return refuse(ret_rej, STATUS_AUTH_REQUIRED, "a key is required");
+		return refuse(ret_no, STATUS_AUTH_REQUIRED, "a key is required");
 
-	make_challenge(a, epoch - 1, &from, req->uuid, challenge[1]);
-	for (which = 0; which < 2; which++) {
-		client = find_client(a->config, req, req_head, challenge[which]);
-		if (client)
-			break;
-	}
-	if (!client)
-		return refuse(ret_rej, STATUS_BAD_KEY,
-			      "the key is not one of this daemon's clients, or its challenge expired");
-
-	/* only now: a stranger can neither fill the memory nor ask what is in it */
-	forget_old(a, epoch);
-	if (was_seen(a, req->uuid)) {
-		memset(ret_rej->challenge, 0, WIRE_MAC_SIZE);
-		return refuse(ret_rej, STATUS_NOT_ALLOWED, "this transfer id was used before: connect with a new one");
-	}
+	make_challenge(a, epoch - 1, &from, req->uuid, challenges[1]);
+	if (check_proof(a, req, req_head, peer, epoch, challenges, &match, ret_no) == ACCESS_REFUSE)
+		return ACCESS_REFUSE;
 	remember(a, epoch, req->uuid);
-	return grant(a, client, req, challenge[which], ret_grant);
+	return grant(a, &match, req, peer, ret_grant);
 }
 
 int access_new(struct config *config, struct access **ret_access)
@@ -229,9 +267,13 @@ bool access_grant_stands(const struct access_grant *g, const struct config *conf
 {
 	if (config->auth == CONFIG_AUTH_NONE)
 		return true;
-	for (size_t i = 0; g->client && i < config->client_count; i++)
-		if (key_proof_equal(config->clients[i].key.bytes, g->client->key.bytes))
-			return true;
+	for (size_t i = 0; g->key && i < config->client_count; i++) {
+		const struct config_client *c = &config->clients[i];
+
+		for (size_t k = 0; k < c->key_count; k++)
+			if (key_proof_equal(c->keys[k].key.bytes, g->key->key.bytes))
+				return comes_from_home(c, (const struct sockaddr *)&g->peer);
+	}
 	return false;
 }
 
@@ -243,7 +285,7 @@ const char *access_grant_name(const struct access_grant *g)
 void access_prove(const struct access_grant *g, const uint8_t rep_head[static WIRE_HEAD_SIZE],
 		  uint8_t ret_mac[static WIRE_MAC_SIZE])
 {
-	key_server_proof(&g->client->key, g->challenge, g->uuid, rep_head, ret_mac);
+	key_server_proof(&g->key->key, g->challenge, g->uuid, rep_head, ret_mac);
 }
 
 void access_grant_done(struct access_grant *g)
@@ -354,6 +396,8 @@ enum status access_resolve(const struct access_grant *g, struct wire_text path, 
 			g->exports[0]->name);
 	if (need_write && !export->writable)
 		return deny(STATUS_NOT_ALLOWED, ret_why, "export '%s' is read-only", export->name);
+	if (need_write && g->client && !g->client->writes)
+		return deny(STATUS_NOT_ALLOWED, ret_why, "client '%s' is read-only", g->client->name);
 	*ret_export = export;
 	if (!*rest)
 		memcpy(ret_relative, ".", 2);

@@ -43,13 +43,22 @@ struct access;
 
 enum access_verdict {
 	ACCESS_ACCEPT, /* the grant is the caller's, to be ended with access_grant_done() */
-	ACCESS_REFUSE  /* the REJ is filled */
+	ACCESS_REFUSE  /* the refusal is filled */
+};
+
+/* What a refused client is told, and what only the log is. */
+struct access_refusal {
+	struct wire_rej rej;
+	const char *client; /* who it was, when a key was right; the configuration's. Else NULL */
+	const char *why;    /* instead of the REJ's text; static, or NULL */
 };
 
 /* What one accepted client may do. It holds the configuration it was given under, and outlives the access. */
 struct access_grant {
 	struct config *config;
 	const struct config_client *client;   /* NULL: auth = none */
+	const struct config_key *key;         /* the one that was proved; NULL: auth = none */
+	struct sockaddr_storage peer;         /* where it came from */
 	const struct config_export **exports; /* never empty; a path that is not absolute is in the first */
 	size_t export_count;
 	bool prove; /* the REP has to carry a proof: WIRE_MAC and access_prove() */
@@ -66,20 +75,21 @@ void access_reload(struct access *a, struct config *config);
 
 /*
  * Judges a REQ. `req_head` is the first WIRE_HEAD_SIZE bytes of its blob as they came, `peer` whom it came
- * from, `now_sec` a clock that does not go back. Fills *ret_grant or *ret_rej, as the verdict says.
+ * from, `now_sec` a clock that does not go back. Fills *ret_grant or *ret_no, as the verdict says.
  * Refusals are
  *   STATUS_AUTH_REQUIRED  no proof came; `challenge` is what to prove a key against
  *   STATUS_BAD_KEY        the proof fits no client's key, or its challenge is too old; `challenge` is a fresh one
  *   STATUS_NOT_ALLOWED    the proof was right but was used before
- * With auth = none everybody is accepted, and a proof is not looked at.
+ * A right key from an address that is not the client's is refused like a wrong one, in the same words and the same time: only
+ * the log knows. With auth = none everybody is accepted, and a proof is not looked at.
  */
 enum access_verdict access_check(struct access *a, const struct wire_req *req,
 				 const uint8_t req_head[static WIRE_HEAD_SIZE], const struct sockaddr *peer,
-				 uint64_t now_sec, struct access_grant *ret_grant, struct wire_rej *ret_rej);
+				 uint64_t now_sec, struct access_grant *ret_grant, struct access_refusal *ret_no);
 
 /*
- * Whether `config` would still let this client in: by the same key, if there is to be a key. What it may touch is not
- * compared: that stays as it was granted.
+ * Whether `config` would still let this client in: by the same key and from the same address, if there is to be a key. What
+ * it may touch is not compared: that stays as it was granted.
  */
 bool access_grant_stands(const struct access_grant *g, const struct config *config);
 
@@ -97,7 +107,8 @@ void access_grant_done(struct access_grant *g); /* fine on a zeroed one, and twi
  * relative, "." for the root itself, a trailing slash kept. "" is the root of the first export.
  *
  * STATUS_OK, or with a sentence for the peer in ret_why:
- *   STATUS_NOT_ALLOWED    in no export of this client; a '..' or NUL in it; `need_write` and the export is read-only
+ *   STATUS_NOT_ALLOWED    in no export of this client; a '..' or NUL in it; `need_write` and the export or the client
+ *                         is read-only
  *   STATUS_NAME_TOO_LONG  longer than WIRE_PATH_MAX
  */
 enum status access_resolve(const struct access_grant *g, struct wire_text path, bool need_write,

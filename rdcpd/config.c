@@ -21,6 +21,7 @@
 #include "config_parse.h"
 #include "config_value.h"
 
+#define SESSIONS_MAX 4096
 #define NAME_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._@-"
 
 /* ---- one value: the tables -------------------------------------------------------------------------------------- */
@@ -125,7 +126,7 @@ static int read_path(const struct setting *s, const char *value, void *field, st
 	return config_value_path(value, field, why);
 }
 
-/* The names can only be looked up when all exports are known: check_client() does. */
+/* Lists that need more than themselves, or whose items are findings of their own: config_check() reads them. */
 static int read_later(const struct setting *s, const char *value, void *field, struct config_why *why)
 {
 	return 0;
@@ -135,7 +136,7 @@ static const struct setting daemon_settings[] = {
 	{ "listen", read_listen, offsetof(struct config, listen), 0, 0 },
 	{ "auth", read_auth, offsetof(struct config, auth), 0, 0 },
 	{ "transport", read_transport, offsetof(struct config, transport), 0, 0 },
-	{ "max-sessions", read_count, offsetof(struct config, max_sessions), 1, 4096 },
+	{ "max-sessions", read_count, offsetof(struct config, max_sessions), 1, SESSIONS_MAX },
 	{ "max-pinned", read_size, offsetof(struct config, max_pinned), MIB, 1024 * 1024 * GIB },
 	{ "handshake-timeout", read_time, offsetof(struct config, handshake_timeout), 100 * MSEC, 600 * SEC },
 	{ "idle-timeout", read_time, offsetof(struct config, idle_timeout), SEC, 86400 * SEC },
@@ -151,10 +152,14 @@ static const struct setting export_settings[] = { { "path", read_path, offsetof(
 						    0 },
 						  { NULL, NULL, 0, 0, 0 } };
 
-static const struct setting client_settings[] = { { "key-file", read_path, offsetof(struct config_client, key_file), 0,
-						    0 },
-						  { "exports", read_later, 0, 0, 0 },
-						  { NULL, NULL, 0, 0, 0 } };
+static const struct setting client_settings[] = {
+	{ "key-file", read_later, 0, 0, 0 },
+	{ "exports", read_later, 0, 0, 0 },
+	{ "addresses", read_later, 0, 0, 0 },
+	{ "access", read_access, offsetof(struct config_client, writes), 0, 0 },
+	{ "max-sessions", read_count, offsetof(struct config_client, max_sessions), 1, SESSIONS_MAX },
+	{ NULL, NULL, 0, 0, 0 }
+};
 
 static int apply_settings(struct config_loader *l, const struct config_section *section, const struct setting *settings,
 			  void *target)
@@ -214,17 +219,14 @@ static int apply_export(struct config_loader *l, const struct config_section *s)
 static int apply_client(struct config_loader *l, const struct config_section *s)
 {
 	struct config *c = l->config;
-	struct config_client *e = calloc(c->client_count + 1, sizeof(*e));
+	struct config_client *e = reallocarray(c->clients, c->client_count + 1, sizeof(*e));
 	int err;
 
 	if (!e)
 		return -ENOMEM;
-	/* no realloc: it would leave keys behind in freed memory */
-	if (c->client_count)
-		memcpy(e, c->clients, c->client_count * sizeof(*e));
-	free(c->clients);
 	c->clients = e;
 	e += c->client_count++;
+	*e = (struct config_client){ .writes = true, .max_sessions = SESSIONS_MAX };
 	err = take_name(l, s, &e->name);
 	return err < 0 ? err : apply_settings(l, s, client_settings, e);
 }
@@ -317,10 +319,14 @@ struct config *config_unref(struct config *c)
 		free(c->exports[i].path);
 	}
 	for (size_t i = 0; i < c->client_count; i++) {
-		key_wipe(&c->clients[i].key);
+		for (size_t k = 0; k < c->clients[i].key_count; k++) {
+			key_wipe(&c->clients[i].keys[k].key);
+			free(c->clients[i].keys[k].file);
+		}
+		free(c->clients[i].keys);
 		free(c->clients[i].name);
-		free(c->clients[i].key_file);
 		free(c->clients[i].exports);
+		free(c->clients[i].ranges);
 	}
 	free(c->exports);
 	free(c->clients);

@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 
 #include "common/key.h"
+#include "range.h"
 
 #define CONFIG_FILE "/etc/rdcp/rdcpd.conf"
 
@@ -42,12 +43,21 @@ struct config_export {
 	bool writable;
 };
 
+struct config_key {
+	char *file;
+	struct key key;
+};
+
 struct config_client {
 	char *name;
-	char *key_file;
-	struct key key;
+	struct config_key *keys; /* any of them is good; never empty, nothing twice */
+	size_t key_count;
 	const struct config_export **exports; /* in the order of the client's list; never empty */
 	size_t export_count;
+	struct range *ranges; /* where it may connect from */
+	size_t range_count;   /* 0: from anywhere */
+	bool writes;          /* false: read-only, whatever the exports say */
+	unsigned int max_sessions;
 };
 
 struct config {

@@ -11,7 +11,10 @@
 #include <sys/stat.h>
 #include <syslog.h>
 
+#include "common/cleanup.h"
 #include "config_value.h"
+
+#define CONFIG_KEYS_MAX 8
 
 static const struct config_section *find_section(const struct config_loader *l, const char *kind)
 {
@@ -131,32 +134,113 @@ static int check_client_exports(struct config_loader *l, const struct config_sec
 	return 0;
 }
 
-/* Keys are compared with those of the clients before it: a proof has to name one client. */
-static void check_client_key(struct config_loader *l, const struct config_section *s, struct config_client *client)
+/* A proof has to name one client: keys are compared with all that were read before. */
+static void check_key_is_new(struct config_loader *l, const struct config_entry *e, const struct config_client *client,
+			     const struct key *key)
+{
+	const struct config *c = l->config;
+
+	for (const struct config_client *o = c->clients; o <= client; o++) {
+		for (size_t i = 0; i < o->key_count; i++) {
+			if (!key_proof_equal(o->keys[i].key.bytes, key->bytes))
+				continue;
+			if (o == client)
+				config_complain(&l->report, LOG_ERR, &e->at, "client '%s' has the same key twice",
+						client->name);
+			else
+				config_complain(&l->report, LOG_ERR, &e->at,
+						"client '%s' has the same key as client '%s'", client->name, o->name);
+		}
+	}
+}
+
+/* There is room for the key in the client's list. */
+static int add_client_key(struct config_loader *l, const struct config_entry *e, struct config_client *client,
+			  const char *item, size_t len)
+{
+	_cleanup_free_ char *text = strndup(item, len);
+	struct config_key *key = &client->keys[client->key_count];
+	struct config_why why;
+	char sentence[1024] = "";
+	int err;
+
+	if (!text)
+		return -ENOMEM;
+	err = config_value_path(text, &key->file, &why);
+	if (err == -EINVAL)
+		config_complain(&l->report, LOG_ERR, &e->at, "key-file: %s", why.text);
+	if (err < 0)
+		return err == -ENOMEM ? err : 0;
+	err = key_load(key->file, &key->key, sentence, sizeof(sentence));
+	if (err < 0) {
+		config_complain(&l->report, LOG_ERR, &e->at, "client '%s': %s", client->name,
+				*sentence ? sentence : strerror(-err));
+		free(steal_ptr(key->file)); /* it has no key to compare with */
+		return 0;
+	}
+	check_key_is_new(l, e, client, &key->key);
+	client->key_count++;
+	return 0;
+}
+
+static int check_client_keys(struct config_loader *l, const struct config_section *s, struct config_client *client)
 {
 	const struct config_entry *e = config_section_find(s, "key-file");
-	const struct config *c = l->config;
-	char why[1024] = "";
-	int err;
+	const char *text = e ? e->value : "", *item;
+	size_t len, count = 0;
+	int err = 0;
 
 	if (!e) {
 		config_complain(&l->report, LOG_ERR, &s->at, "client '%s' has no 'key-file'", client->name);
-		return;
+		return 0;
 	}
-	if (!client->key_file)
-		return;
-	err = key_load(client->key_file, &client->key, why, sizeof(why));
-	if (err < 0) {
-		config_complain(&l->report, LOG_ERR, &e->at, "client '%s': %s", client->name,
-				*why ? why : strerror(-err));
-		free(client->key_file);
-		client->key_file = NULL; /* it has no key to compare with */
-		return;
+	while (config_value_item(&text, &item))
+		count++;
+	if (!count || count > CONFIG_KEYS_MAX) {
+		config_complain(&l->report, LOG_ERR, &e->at, "client '%s' has %zu key files, it takes 1 to %d",
+				client->name, count, CONFIG_KEYS_MAX);
+		return 0;
 	}
-	for (const struct config_client *o = c->clients; o < client; o++)
-		if (o->key_file && key_proof_equal(o->key.bytes, client->key.bytes))
-			config_complain(&l->report, LOG_ERR, &e->at, "client '%s' has the same key as client '%s'",
-					client->name, o->name);
+	client->keys = calloc(count, sizeof(*client->keys));
+	if (!client->keys)
+		return -ENOMEM;
+	for (text = e->value; !err && (len = config_value_item(&text, &item));)
+		err = add_client_key(l, e, client, item, len);
+	return err;
+}
+
+static int check_client_addresses(struct config_loader *l, const struct config_section *s, struct config_client *client)
+{
+	const struct config_entry *e = config_section_find(s, "addresses");
+	const char *text, *item;
+	char why[256];
+	size_t len;
+
+	if (!e)
+		return 0;
+	for (text = e->value; (len = config_value_item(&text, &item));) {
+		struct range *list = reallocarray(client->ranges, client->range_count + 1, sizeof(*list));
+
+		if (!list)
+			return -ENOMEM;
+		client->ranges = list;
+		if (range_parse(item, len, &list[client->range_count], why, sizeof(why)) < 0)
+			config_complain(&l->report, LOG_ERR, &e->at, "addresses: %s", why);
+		else
+			client->range_count++;
+	}
+	if (!client->range_count) /* which would be anywhere */
+		config_complain(&l->report, LOG_ERR, &e->at, "client '%s' may connect from no address", client->name);
+	return 0;
+}
+
+static int check_client(struct config_loader *l, const struct config_section *s, struct config_client *client)
+{
+	int err = check_client_keys(l, s, client);
+
+	if (!err)
+		err = check_client_addresses(l, s, client);
+	return err < 0 ? err : check_client_exports(l, s, client);
 }
 
 /* Sections and structs are in the same order. */
@@ -177,10 +261,8 @@ int config_check(struct config_loader *l, const char *path)
 	for (const struct config_section *s = l->tree.sections; s && !err; s = s->next) {
 		if (!strcmp(s->kind, "export"))
 			check_export(l, s, export ++);
-		if (!strcmp(s->kind, "client")) {
-			check_client_key(l, s, client);
-			err = check_client_exports(l, s, client++);
-		}
+		if (!strcmp(s->kind, "client"))
+			err = check_client(l, s, client++);
 	}
 	if (c->auth == CONFIG_AUTH_NONE && first)
 		check_paths_differ(l, &first->at, "auth = none: everybody", c->everything, c->export_count);

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
 #include <unistd.h>
@@ -24,7 +23,7 @@
 #include "common/util.h"
 #include "journal.h"
 #include "listeners.h"
-#include "session.h"
+#include "sessions.h"
 #include "status.h"
 
 #define STOP_TIMEOUT_US (10 * 1000000ULL) /* sessions that do not end by themselves are left to the kernel */
@@ -36,15 +35,9 @@ struct daemon {
 	struct access *access;
 	sd_event *event;
 	struct listeners *listeners;
-	struct session **sessions; /* NULL: a free place */
-	unsigned int places;       /* at least max_sessions */
-	unsigned int session_count;
-	uint64_t pinned; /* by all of them, bytes */
-	int finished_fd; /* eventfd: some session ended */
+	struct sessions sessions;
 	bool stopping;
-
-	uint64_t ended_in, ended_out; /* bytes of sessions that are over */
-	struct status_totals shown;   /* what the status line was made of, and the line */
+	struct status_totals shown; /* what the status line was made of, and the line */
 	char status[STATUS_LINE_SIZE];
 };
 
@@ -57,32 +50,43 @@ static const char *peer_text(const struct endpoint_request *rq, char buf[static 
 	return buf;
 }
 
-static void reject(struct endpoint_request *rq, struct wire_rej *rej)
+/* What the log says may be more than what the client hears. */
+static void log_refusal(const struct endpoint_request *rq, const struct access_refusal *no)
 {
+	const struct wire_rej *rej = &no->rej;
+	char host[NI_MAXHOST], text[WIRE_REJ_TEXT_MAX + 1];
+
+	snprintf(text, sizeof(text), "%.*s", rej->text_len, rej->text);
+	journal_set_session(&(struct journal_session){ .peer = peer_text(rq, host), .client = no->client });
+	if (rej->reason == STATUS_AUTH_REQUIRED)
+		log_debug("%s: refused: %s", host, text);
+	else
+		journal_write(JOURNAL_REFUSED, NULL, 0, "%s: refused%s%s%s: %s", host, no->client ? ": client '" : "",
+			      no->client ? no->client : "", no->client ? "'" : "", no->why ? no->why : text);
+	journal_set_session(NULL);
+}
+
+static void reject(struct endpoint_request *rq, struct access_refusal *no)
+{
+	struct wire_rej *rej = &no->rej;
 	uint8_t blob[WIRE_REJ_MAX];
-	char host[NI_MAXHOST];
 	ssize_t n;
 
 	if (!rej->text_len) {
 		snprintf(rej->text, sizeof(rej->text), "%s", status_text(rej->reason));
 		rej->text_len = (uint8_t)strlen(rej->text);
 	}
-	journal_set_session(&(struct journal_session){ .peer = peer_text(rq, host) });
-	if (rej->reason == STATUS_AUTH_REQUIRED)
-		log_debug("%s: refused: %.*s", host, rej->text_len, rej->text);
-	else
-		journal_write(JOURNAL_REFUSED, NULL, 0, "%s: refused: %.*s", host, rej->text_len, rej->text);
-	journal_set_session(NULL);
+	log_refusal(rq, no);
 	n = wire_encode_rej(rej, blob, sizeof(blob));
 	endpoint_request_reject(rq, blob, n < 0 ? 0 : (size_t)n);
 }
 
-static void reject_with(struct endpoint_request *rq, enum status reason, const char *text)
+static void reject_with(struct endpoint_request *rq, enum status reason, const char *client, const char *text)
 {
-	struct wire_rej rej = { .reason = (uint16_t)reason };
+	struct access_refusal no = { .rej.reason = (uint16_t)reason, .client = client };
 
-	rej.text_len = (uint8_t)snprintf(rej.text, sizeof(rej.text), "%s", text);
-	reject(rq, &rej);
+	no.rej.text_len = (uint8_t)snprintf(no.rej.text, sizeof(no.rej.text), "%s", text);
+	reject(rq, &no);
 }
 
 static bool decode_request(struct endpoint_request *rq, struct wire_req *ret_req)
@@ -98,7 +102,7 @@ static bool decode_request(struct endpoint_request *rq, struct wire_req *ret_req
 			 version);
 	else
 		snprintf(text, sizeof(text), "that was no request of rdcp");
-	reject_with(rq, r == -EPROTONOSUPPORT ? STATUS_VERSION : STATUS_PROTOCOL, text);
+	reject_with(rq, r == -EPROTONOSUPPORT ? STATUS_VERSION : STATUS_PROTOCOL, NULL, text);
 	return false;
 }
 
@@ -115,17 +119,9 @@ static bool fit_geometry(const struct daemon *d, struct wire_req *req)
 		req->slot_log2 = (uint8_t)d->config->slot_log2;
 	if (req->slots_log2 > d->config->slots_log2)
 		req->slots_log2 = (uint8_t)d->config->slots_log2;
-	while (req->slots_log2 > 1 && d->pinned + pinned_by(req) > d->config->max_pinned)
+	while (req->slots_log2 > 1 && d->sessions.pinned + pinned_by(req) > d->config->max_pinned)
 		req->slots_log2--;
-	return d->pinned + pinned_by(req) <= d->config->max_pinned;
-}
-
-static struct session **free_place(struct daemon *d)
-{
-	for (unsigned int i = 0; i < d->places; i++)
-		if (!d->sessions[i])
-			return &d->sessions[i];
-	return NULL;
+	return d->sessions.pinned + pinned_by(req) <= d->config->max_pinned;
 }
 
 static void admit(struct daemon *d, struct endpoint_request *rq, const struct wire_req *req, struct access_grant *grant)
@@ -135,37 +131,35 @@ static void admit(struct daemon *d, struct endpoint_request *rq, const struct wi
 		.grant = *grant,
 		.req = *req,
 		.pinned = pinned_by(req),
-		.finished_fd = d->finished_fd,
 	};
-	struct session **place = free_place(d);
-	int r = session_start(&args, place);
+	int r = sessions_start(&d->sessions, &args);
 
-	if (r < 0) {
+	if (r < 0)
 		log_err("cannot start a session: %s", strerror(-r));
-		return;
-	}
-	d->session_count++;
-	d->pinned += args.pinned;
 }
 
 static void on_request(void *owner, struct endpoint_request *rq)
 {
 	struct daemon *d = owner;
 	struct access_grant grant = { 0 };
-	struct wire_rej rej = { 0 };
+	struct access_refusal no = { 0 };
 	struct wire_req req;
 
 	if (!decode_request(rq, &req))
 		return;
 	if (d->stopping) {
-		reject_with(rq, STATUS_STOPPING, "the daemon is shutting down");
-	} else if (d->session_count >= d->config->max_sessions) {
-		reject_with(rq, STATUS_BUSY, "busy: the daemon has as many sessions as it allows (max-sessions)");
+		reject_with(rq, STATUS_STOPPING, NULL, "the daemon is shutting down");
+	} else if (d->sessions.count >= d->config->max_sessions) {
+		reject_with(rq, STATUS_BUSY, NULL, "busy: the daemon has as many sessions as it allows (max-sessions)");
 	} else if (!fit_geometry(d, &req)) {
-		reject_with(rq, STATUS_BUSY, "busy: the memory for sessions is used up (max-pinned)");
-	} else if (access_check(d->access, &req, rq->blob, (struct sockaddr *)&rq->peer, now_ns() / SEC, &grant,
-				&rej) == ACCESS_REFUSE) {
-		reject(rq, &rej);
+		reject_with(rq, STATUS_BUSY, NULL, "busy: the memory for sessions is used up (max-pinned)");
+	} else if (access_check(d->access, &req, rq->blob, (struct sockaddr *)&rq->peer, now_ns() / SEC, &grant, &no) ==
+		   ACCESS_REFUSE) {
+		reject(rq, &no);
+	} else if (grant.client && sessions_of(&d->sessions, grant.client->name) >= grant.client->max_sessions) {
+		reject_with(rq, STATUS_BUSY, grant.client->name,
+			    "busy: you have as many sessions as you may have (max-sessions of the client)");
+		access_grant_done(&grant);
 	} else {
 		admit(d, rq, &req, &grant);
 	}
@@ -174,22 +168,9 @@ static void on_request(void *owner, struct endpoint_request *rq)
 static int on_session_finished(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
 	struct daemon *d = userdata;
-	uint64_t count;
 
-	if (read(fd, &count, sizeof(count)) < 0)
-		return 0;
-	for (unsigned int i = 0; i < d->places; i++) {
-		struct session *s = d->sessions[i];
-
-		if (!s || !session_finished(s))
-			continue;
-		d->pinned -= session_pinned(s);
-		*(session_is_pull(s) ? &d->ended_out : &d->ended_in) += session_bytes(s);
-		d->session_count--;
-		d->sessions[i] = NULL;
-		session_join(s);
-	}
-	if (d->stopping && !d->session_count)
+	sessions_collect(&d->sessions);
+	if (d->stopping && !d->sessions.count)
 		sd_event_exit(d->event, 0);
 	return 0;
 }
@@ -201,27 +182,11 @@ static void say(void *owner, int level, const char *text)
 	log_write(level, "%s", text);
 }
 
-/* Room for as many sessions as `config` allows. There may be more than that until they end. */
-static int grow_places(struct daemon *d, const struct config *config)
-{
-	struct session **sessions;
-
-	if (config->max_sessions <= d->places)
-		return 0;
-	sessions = reallocarray(d->sessions, config->max_sessions, sizeof(struct session *));
-	if (!sessions)
-		return -ENOMEM;
-	memset(sessions + d->places, 0, (config->max_sessions - d->places) * sizeof(struct session *));
-	d->sessions = sessions;
-	d->places = config->max_sessions;
-	return 0;
-}
-
 /* Takes the reference. From here on for new clients; sessions go on under what they were granted, but those of clients whose
  * key is gone, and who have to go as well. */
 static int apply(struct daemon *d, struct config *config)
 {
-	int r = grow_places(d, config);
+	int r = sessions_reserve(&d->sessions, config->max_sessions);
 
 	if (r == 0)
 		r = listeners_apply(d->listeners, config);
@@ -232,9 +197,7 @@ static int apply(struct daemon *d, struct config *config)
 	access_reload(d->access, config);
 	config_unref(d->config);
 	d->config = config;
-	for (unsigned int i = 0; i < d->places; i++)
-		if (d->sessions[i] && !access_grant_stands(session_grant(d->sessions[i]), config))
-			session_stop(d->sessions[i], STATUS_NOT_ALLOWED);
+	sessions_end_unwelcome(&d->sessions, config);
 	return 0;
 }
 
@@ -266,13 +229,10 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *si,
 static int on_status_time(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct daemon *d = userdata;
-	struct status_totals now = { .sessions = d->session_count, .in = d->ended_in, .out = d->ended_out };
+	struct status_totals now = { .sessions = d->sessions.count };
 	char text[STATUS_LINE_SIZE];
 
-	for (unsigned int i = 0; i < d->places; i++) {
-		if (d->sessions[i])
-			*(session_is_pull(d->sessions[i]) ? &now.out : &now.in) += session_bytes(d->sessions[i]);
-	}
+	sessions_bytes(&d->sessions, &now.in, &now.out);
 	now.listening = listeners_served(d->listeners);
 	now.time = now_ns();
 	status_line(&d->shown, &now, text);
@@ -289,7 +249,7 @@ static int on_stop_timeout(sd_event_source *source, uint64_t usec, void *userdat
 {
 	struct daemon *d = userdata;
 
-	log_warning("%u sessions did not end in time", d->session_count);
+	log_warning("%u sessions did not end in time", d->sessions.count);
 	return sd_event_exit(d->event, 0);
 }
 
@@ -300,13 +260,11 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *si,
 	if (d->stopping)
 		return sd_event_exit(d->event, 0);
 	d->stopping = true;
-	log_notice("stopping, %u sessions to end", d->session_count);
+	log_notice("stopping, %u sessions to end", d->sessions.count);
 	sd_notify(0, "STOPPING=1");
-	if (!d->session_count)
+	if (!d->sessions.count)
 		return sd_event_exit(d->event, 0);
-	for (unsigned int i = 0; i < d->places; i++)
-		if (d->sessions[i])
-			session_stop(d->sessions[i], STATUS_STOPPING);
+	sessions_stop(&d->sessions, STATUS_STOPPING);
 	return sd_event_add_time_relative(d->event, NULL, CLOCK_MONOTONIC, STOP_TIMEOUT_US, 0, on_stop_timeout, d);
 }
 
@@ -333,11 +291,8 @@ static int add_sources(struct daemon *d)
 		r = sd_event_add_signal(d->event, NULL, SIGINT, on_signal, d);
 	if (r >= 0)
 		r = sd_event_add_signal(d->event, NULL, SIGHUP, on_reload, d);
-	d->finished_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (r >= 0 && d->finished_fd < 0)
-		r = -errno;
 	if (r >= 0)
-		r = sd_event_add_io(d->event, NULL, d->finished_fd, EPOLLIN, on_session_finished, d);
+		r = sd_event_add_io(d->event, NULL, d->sessions.finished_fd, EPOLLIN, on_session_finished, d);
 	if (r >= 0)
 		r = sd_event_add_time_relative(d->event, NULL, CLOCK_MONOTONIC, 0, 0, on_status_time, d);
 	if (r >= 0)
@@ -347,8 +302,10 @@ static int add_sources(struct daemon *d)
 
 static int set_up(struct daemon *d)
 {
-	int r = grow_places(d, d->config);
+	int r = sessions_init(&d->sessions);
 
+	if (r == 0)
+		r = sessions_reserve(&d->sessions, d->config->max_sessions);
 	if (r == 0)
 		r = access_new(d->config, &d->access);
 	if (r == 0)
@@ -363,20 +320,15 @@ static int set_up(struct daemon *d)
 static void tear_down(struct daemon *d)
 {
 	listeners_free(d->listeners);
-	for (unsigned int i = 0; d->sessions && i < d->places; i++)
-		if (d->sessions[i] && session_finished(d->sessions[i]))
-			session_join(d->sessions[i]);
 	sd_event_unref(d->event);
-	if (d->finished_fd >= 0)
-		close(d->finished_fd);
-	free(d->sessions);
+	sessions_done(&d->sessions);
 	access_free(d->access);
 	config_unref(d->config);
 }
 
 int daemon_run(struct config *config, const char *config_path)
 {
-	struct daemon d = { .config = config_ref(config), .config_path = config_path, .finished_fd = -1 };
+	struct daemon d = { .config = config_ref(config), .config_path = config_path, .sessions.finished_fd = -1 };
 	int r = set_up(&d);
 
 	if (r < 0) {

@@ -154,6 +154,103 @@ client_has_its_exports()
 	rm "$ro/f"
 }
 
+# ---- limits of one client
+
+# A right key from elsewhere hears what a wrong one does.
+address_elsewhere()
+{
+	local told
+
+	keyed_daemon
+	sed -i "s|^\[client alice\]|&\naddresses = 192.0.2.0/24 2001:db8::/32|" "$conf"
+	kill -HUP "$daemon"
+	await 10 daemon_says 'configuration reloaded' || fail "no reload: $(<"$log")"
+	identity=(-i "$case_dir/mallory")
+	copy f "$host:$there/f"
+	expect 4
+	told=${err//mallory/NAME}
+	identity=(-i "$case_dir/alice")
+	copy f "$host:$there/f"
+	expect 4
+	[ "${err//alice/NAME}" = "$told" ] || fail "'$err' is not '$told'"
+	daemon_says "client 'alice': the key is right, but the address is not" || fail "not in the log: $(<"$log")"
+	sed -i "s|^addresses = .*|addresses = 192.0.2.0/24 127.0.0.0/8 ${host%%%*}|" "$conf"
+	kill -HUP "$daemon"
+	await 10 lets_alice_in || fail "she is not let in: $err"
+}
+
+lets_alice_in()
+{
+	copy f "$host:$there/f"
+	[ "$status" = 0 ]
+}
+
+read_only_client()
+{
+	keyed_daemon
+	sed -i "s|^\[client alice\]|&\naccess = read-only|" "$conf"
+	kill -HUP "$daemon"
+	await 10 daemon_says 'configuration reloaded' || fail "no reload: $(<"$log")"
+	identity=(-i "$case_dir/alice")
+	copy f "$host:$there/f"
+	expect 1 "client 'alice' is read-only"
+	text "$there/g" words
+	copy "$host:$there/g" g
+	expect_ok
+}
+
+sessions_of_one_client()
+{
+	local from=$here to=$there way=push
+
+	keyed_daemon
+	sed -i "s|^\[client alice\]|&\nmax-sessions = 1|" "$conf"
+	kill -HUP "$daemon"
+	await 10 daemon_says 'configuration reloaded' || fail "no reload: $(<"$log")"
+	identity=(-i "$case_dir/alice")
+	start_long_copy long long
+	copy f "$host:$there/f"
+	expect 4 "busy" "max-sessions"
+	identity=(-i "$case_dir/bob")
+	text "$ro/g" words
+	copy "$host:$ro/g" g
+	rm "$ro/g"
+	expect_ok
+	kill -TERM "$client"
+	end_copy 10
+	identity=(-i "$case_dir/alice")
+	await 10 lets_alice_in || fail "it stays busy: $err"
+}
+
+# From one key to the next: both are good until the old one is taken out of the list.
+rotated_key()
+{
+	local from=$here to=$there way=push
+
+	keyed_daemon
+	"$build/rdcpd" --generate-key "$case_dir/alice.new" >/dev/null || fail "no key"
+	identity=(-i "$case_dir/alice")
+	start_long_copy long long
+	sed -i "s|^key-file = $case_dir/alice\$|& $case_dir/alice.new|" "$conf"
+	kill -HUP "$daemon"
+	await 10 daemon_says 'configuration reloaded' || fail "no reload: $(<"$log")"
+	copy f "$host:$there/f"
+	expect_ok
+	identity=(-i "$case_dir/alice.new")
+	copy f "$host:$there/g"
+	expect_ok
+	! gone "$client" || fail "the session ended: $(<"$case_dir/err")"
+	sed -i "s|^key-file = $case_dir/alice |key-file = |" "$conf"
+	kill -HUP "$daemon"
+	end_copy 30
+	expect 4 'does not allow it'
+	copy f "$host:$there/h"
+	expect_ok
+	identity=(-i "$case_dir/alice")
+	copy f "$host:$there/i"
+	expect 4 "does not know the key"
+}
+
 # ---- exports
 
 read_only_export()
@@ -269,6 +366,10 @@ access()
 	run loose_key_of_daemon_is_refused loose_key_of_daemon
 	run generated_key_is_private generated_key
 	run client_has_only_its_exports client_has_its_exports
+	run right_key_from_elsewhere_is_told_as_a_wrong_one address_elsewhere
+	run read_only_client_only_reads read_only_client
+	run sessions_of_one_client_are_limited sessions_of_one_client
+	run both_keys_are_good_while_one_is_rotated rotated_key
 	run read_only_export_is_only_read read_only_export
 	run absolute_path_outside_is_refused outside_absolute
 	run dots_to_the_outside_are_refused outside_by_dots

@@ -35,7 +35,10 @@ static void add_client(size_t i, const char *name, uint8_t key, size_t first, si
 	struct config_client *c = &config->clients[i];
 
 	c->name = strdup(name);
-	memset(c->key.bytes, key, sizeof(c->key.bytes));
+	c->writes = true;
+	c->keys = calloc(2, sizeof(*c->keys));
+	c->key_count = 1;
+	memset(c->keys[0].key.bytes, key, KEY_SIZE);
 	c->exports = calloc(count, sizeof(struct config_export *));
 	for (size_t k = 0; k < count; k++)
 		c->exports[k] = &config->exports[first + k];
@@ -74,7 +77,7 @@ struct attempt {
 	uint8_t head[WIRE_REQ_SIZE];
 	struct sockaddr_storage from;
 	struct access_grant grant;
-	struct wire_rej rej;
+	struct access_refusal refusal;
 };
 
 static void from_ipv4(struct attempt *t, const char *host, uint16_t port)
@@ -107,7 +110,7 @@ static enum access_verdict ask(struct attempt *t, uint64_t now)
 {
 	memset(&t->grant, 0, sizeof(t->grant));
 	ck_assert_int_eq(wire_encode_req(&t->req, t->head, sizeof(t->head)), WIRE_REQ_SIZE);
-	return access_check(access_, &t->req, t->head, (const struct sockaddr *)&t->from, now, &t->grant, &t->rej);
+	return access_check(access_, &t->req, t->head, (const struct sockaddr *)&t->from, now, &t->grant, &t->refusal);
 }
 
 /* Puts the proof for the challenge of the last REJ into the REQ. */
@@ -118,14 +121,14 @@ static void prove(struct attempt *t, uint8_t key)
 	memset(k.bytes, key, sizeof(k.bytes));
 	t->req.flags |= WIRE_MAC;
 	wire_encode_req(&t->req, t->head, sizeof(t->head));
-	key_client_proof(&k, t->rej.challenge, t->head, t->req.mac);
+	key_client_proof(&k, t->refusal.rej.challenge, t->head, t->req.mac);
 }
 
 static void expect_refused(struct attempt *t, uint64_t now, enum status reason)
 {
 	ck_assert_int_eq(ask(t, now), ACCESS_REFUSE);
-	ck_assert_uint_eq(t->rej.reason, reason);
-	ck_assert_uint_gt(t->rej.text_len, 0);
+	ck_assert_uint_eq(t->refusal.rej.reason, reason);
+	ck_assert_uint_gt(t->refusal.rej.text_len, 0);
 	ck_assert_ptr_null(t->grant.config);
 }
 
@@ -153,7 +156,7 @@ START_TEST(a_req_without_proof_gets_a_challenge)
 
 	start(&t, 1);
 	expect_refused(&t, NOW, STATUS_AUTH_REQUIRED);
-	ck_assert_mem_ne(t.rej.challenge, zeros, WIRE_MAC_SIZE);
+	ck_assert_mem_ne(t.refusal.rej.challenge, zeros, WIRE_MAC_SIZE);
 }
 END_TEST
 
@@ -180,12 +183,12 @@ START_TEST(the_rep_proof_is_the_one_the_client_expects)
 
 	start(&t, 1);
 	expect_refused(&t, NOW, STATUS_AUTH_REQUIRED);
-	memcpy(asked, t.rej.challenge, sizeof(asked));
+	memcpy(asked, t.refusal.rej.challenge, sizeof(asked));
 	prove(&t, 0xa1);
 	ck_assert_int_eq(ask(&t, NOW), ACCESS_ACCEPT);
 	ck_assert(t.grant.prove);
 	access_prove(&t.grant, head, mac);
-	key_server_proof(&config->clients[0].key, asked, t.req.uuid, head, want);
+	key_server_proof(&config->clients[0].keys[0].key, asked, t.req.uuid, head, want);
 	ck_assert_mem_eq(mac, want, sizeof(mac));
 	access_grant_done(&t.grant);
 }
@@ -225,7 +228,7 @@ START_TEST(every_flipped_bit_of_the_head_is_refused)
 	for (int bit = 0; bit < WIRE_HEAD_SIZE * 8; bit++) {
 		t.head[bit / 8] ^= (uint8_t)(1 << bit % 8);
 		ck_assert_int_eq(access_check(access_, &t.req, t.head, (struct sockaddr *)&t.from, NOW, &t.grant,
-					      &t.rej),
+					      &t.refusal),
 				 ACCESS_REFUSE);
 		t.head[bit / 8] ^= (uint8_t)(1 << bit % 8);
 	}
@@ -289,7 +292,7 @@ START_TEST(another_uuid_is_refused)
 	challenge(&t, 1, 0xa1, NOW);
 	t.req.uuid[15] ^= 1;
 	wire_encode_req(&t.req, t.head, sizeof(t.head));
-	key_client_proof(&config->clients[0].key, t.rej.challenge, t.head, t.req.mac);
+	key_client_proof(&config->clients[0].keys[0].key, t.refusal.rej.challenge, t.head, t.req.mac);
 	expect_refused(&t, NOW, STATUS_BAD_KEY);
 }
 END_TEST
@@ -424,6 +427,103 @@ START_TEST(a_grant_outlives_access_and_configuration)
 }
 END_TEST
 
+static void give_range(size_t client, const char *text)
+{
+	struct config_client *c = &config->clients[client];
+	char why[256];
+
+	c->ranges = calloc(1, sizeof(*c->ranges));
+	c->range_count = 1;
+	ck_assert_int_eq(range_parse(text, strlen(text), c->ranges, why, sizeof(why)), 0);
+}
+
+START_TEST(either_of_two_keys_names_the_client)
+{
+	struct attempt t;
+
+	config->clients[0].key_count = 2;
+	memset(config->clients[0].keys[1].key.bytes, 0xa2, KEY_SIZE);
+	challenge(&t, 1, 0xa1, NOW);
+	expect_accepted(&t, NOW, "alice");
+	challenge(&t, 2, 0xa2, NOW);
+	ck_assert_int_eq(ask(&t, NOW), ACCESS_ACCEPT);
+	ck_assert_str_eq(access_grant_name(&t.grant), "alice");
+	ck_assert_ptr_eq(t.grant.key, &config->clients[0].keys[1]);
+	ck_assert(access_grant_stands(&t.grant, config));
+	config->clients[0].key_count = 1; /* rotated away */
+	ck_assert(!access_grant_stands(&t.grant, config));
+	access_grant_done(&t.grant);
+}
+END_TEST
+
+START_TEST(a_right_key_from_elsewhere_is_told_the_same_as_a_wrong_one)
+{
+	struct attempt right, wrong;
+
+	give_range(0, "10.0.1.0/24");
+	challenge(&right, 1, 0xa1, NOW);
+	challenge(&wrong, 1, 0xee, NOW);
+	expect_refused(&right, NOW, STATUS_BAD_KEY);
+	expect_refused(&wrong, NOW, STATUS_BAD_KEY);
+	ck_assert_mem_eq(&right.refusal.rej, &wrong.refusal.rej, sizeof(right.refusal.rej));
+	ck_assert_str_eq(right.refusal.client, "alice");
+	ck_assert_ptr_nonnull(right.refusal.why);
+	ck_assert_ptr_null(wrong.refusal.client);
+	ck_assert_ptr_null(wrong.refusal.why);
+	start(&right, 2);
+	from_ipv4(&right, "10.0.1.9", 1);
+	expect_refused(&right, NOW, STATUS_AUTH_REQUIRED);
+	prove(&right, 0xa1);
+	expect_accepted(&right, NOW, "alice");
+}
+END_TEST
+
+START_TEST(a_peer_without_an_address_is_outside_of_every_range)
+{
+	struct attempt t;
+
+	give_range(0, "0.0.0.0/0");
+	start(&t, 1);
+	memset(&t.from, 0, sizeof(t.from));
+	t.from.ss_family = AF_UNIX;
+	expect_refused(&t, NOW, STATUS_AUTH_REQUIRED);
+	prove(&t, 0xa1);
+	expect_refused(&t, NOW, STATUS_BAD_KEY);
+}
+END_TEST
+
+START_TEST(a_grant_falls_when_its_address_is_taken_away)
+{
+	struct attempt t;
+
+	challenge(&t, 1, 0xa1, NOW);
+	ck_assert_int_eq(ask(&t, NOW), ACCESS_ACCEPT);
+	ck_assert(access_grant_stands(&t.grant, config));
+	give_range(0, "10.0.0.0/29");
+	ck_assert(access_grant_stands(&t.grant, config));
+	config->clients[0].ranges[0].prefix = 30;
+	ck_assert(!access_grant_stands(&t.grant, config));
+	access_grant_done(&t.grant);
+}
+END_TEST
+
+START_TEST(a_read_only_client_writes_to_no_export)
+{
+	struct wire_text path = { .data = "f", .len = 1 };
+	const struct config_export *export;
+	char relative[ACCESS_RELATIVE_MAX], why[WIRE_TEXT_MAX + 1];
+	struct attempt t;
+
+	config->clients[0].writes = false;
+	challenge(&t, 1, 0xa1, NOW);
+	ck_assert_int_eq(ask(&t, NOW), ACCESS_ACCEPT);
+	ck_assert_int_eq(access_resolve(&t.grant, path, true, &export, relative, why), STATUS_NOT_ALLOWED);
+	ck_assert_str_eq(why, "client 'alice' is read-only");
+	ck_assert_int_eq(access_resolve(&t.grant, path, false, &export, relative, why), STATUS_OK);
+	access_grant_done(&t.grant);
+}
+END_TEST
+
 static void add_tests(TCase *tc)
 {
 	tcase_add_test(tc, a_req_without_proof_gets_a_challenge);
@@ -445,6 +545,11 @@ static void add_tests(TCase *tc)
 	tcase_add_test(tc, a_memory_of_old_uuids_makes_room_for_new_ones);
 	tcase_add_test(tc, without_auth_everybody_gets_everything_and_no_proof);
 	tcase_add_test(tc, a_grant_outlives_access_and_configuration);
+	tcase_add_test(tc, either_of_two_keys_names_the_client);
+	tcase_add_test(tc, a_right_key_from_elsewhere_is_told_the_same_as_a_wrong_one);
+	tcase_add_test(tc, a_peer_without_an_address_is_outside_of_every_range);
+	tcase_add_test(tc, a_grant_falls_when_its_address_is_taken_away);
+	tcase_add_test(tc, a_read_only_client_writes_to_no_export);
 }
 
 Suite *access_suite(void)

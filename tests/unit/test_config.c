@@ -200,6 +200,7 @@ START_TEST(every_key_is_read)
 			  "[ export \t a ]\npath = @//a/./\naccess = read-write\n"
 			  "[export b]\npath = @/b\naccess = read-only\n"
 			  "[client one]\nkey-file = @/one.key\nexports = b\n"
+			  "addresses = 192.0.2.0/24, 2001:db8::1\naccess = read-only\nmax-sessions = 2\n"
 			  "[client two]\nkey-file = @/two.key");
 	_cleanup_free_ char *a = expand("@/a");
 
@@ -223,6 +224,14 @@ START_TEST(every_key_is_read)
 	ck_assert_ptr_eq(c->clients[0].exports[0], &c->exports[1]);
 	ck_assert_uint_eq(c->clients[1].export_count, 2);
 	ck_assert_ptr_eq(c->clients[1].exports[0], &c->exports[0]);
+	ck_assert_uint_eq(c->clients[0].range_count, 2);
+	ck_assert_uint_eq(c->clients[0].ranges[0].prefix, 24);
+	ck_assert_uint_eq(c->clients[0].ranges[1].family, 6);
+	ck_assert(!c->clients[0].writes);
+	ck_assert_uint_eq(c->clients[0].max_sessions, 2);
+	ck_assert_uint_eq(c->clients[1].range_count, 0);
+	ck_assert(c->clients[1].writes);
+	ck_assert_uint_eq(c->clients[1].max_sessions, 4096);
 	config_unref(c);
 }
 END_TEST
@@ -233,10 +242,20 @@ START_TEST(clients_have_the_keys_of_their_files)
 	struct key k;
 
 	for (int i = 0; i < 2; i++) {
-		ck_assert_int_eq(key_load(c->clients[i].key_file, &k, NULL, 0), 0);
-		ck_assert_mem_eq(&k, &c->clients[i].key, sizeof(k));
+		ck_assert_int_eq(key_load(c->clients[i].keys[0].file, &k, NULL, 0), 0);
+		ck_assert_mem_eq(&k, &c->clients[i].keys[0].key, sizeof(k));
 	}
-	ck_assert_mem_ne(&c->clients[0].key, &c->clients[1].key, sizeof(k));
+	ck_assert_mem_ne(&c->clients[0].keys[0].key, &c->clients[1].keys[0].key, sizeof(k));
+	config_unref(c);
+}
+END_TEST
+
+START_TEST(a_client_may_have_two_keys)
+{
+	struct config *c = load_good("[daemon]\nauth = key\n" EXPORT "[client x]\nkey-file = @/one.key @/two.key\n");
+
+	ck_assert_uint_eq(c->clients[0].key_count, 2);
+	ck_assert_mem_ne(&c->clients[0].keys[0].key, &c->clients[0].keys[1].key, sizeof(struct key));
 	config_unref(c);
 }
 END_TEST
@@ -361,6 +380,15 @@ static const struct {
 
 	{ GOOD "[client two]\n", "@/rdcpd.conf:7: client 'two' has no 'key-file'" },
 	{ GOOD "[client two]\nkey-file = two.key\n", "@/rdcpd.conf:8: key-file: 'two.key' is not an absolute path" },
+	{ "[daemon]\nauth = key\n" EXPORT "[client x]\nkey-file = @/one.key, @/one.key\n",
+	  "@/rdcpd.conf:6: client 'x' has the same key twice" },
+	{ GOOD "addresses = 10.0.0.0/8 localhost\n",
+	  "@/rdcpd.conf:7: addresses: 'localhost' is not a numeric address (names are not looked up)" },
+	{ GOOD "addresses = 10.0.0.1/8 10.0.0.0/16\n",
+	  "@/rdcpd.conf:7: addresses: '10.0.0.1/8': the address has bits behind the first 8; leave them 0" },
+	{ GOOD "addresses = ,\n", "@/rdcpd.conf:7: client 'one' may connect from no address" },
+	{ GOOD "access = rw\n", "@/rdcpd.conf:7: access: 'rw' is neither 'read-only' nor 'read-write'" },
+	{ GOOD "max-sessions = 0\n", "@/rdcpd.conf:7: max-sessions: '0' is not a number from 1 to 4096" },
 	{ GOOD "[client two]\nkey-file = @/one.key\n",
 	  "@/rdcpd.conf:8: client 'two' has the same key as client 'one'" },
 	{ GOOD "exports = a b\n", "@/rdcpd.conf:7: client 'one': there is no [export b]" },
@@ -552,6 +580,7 @@ static void add_tests(TCase *tc)
 	tcase_add_test(tc, smallest_file_gets_the_documented_defaults);
 	tcase_add_test(tc, every_key_is_read);
 	tcase_add_test(tc, clients_have_the_keys_of_their_files);
+	tcase_add_test(tc, a_client_may_have_two_keys);
 	tcase_add_test(tc, values_keep_spaces_signs_and_length);
 	tcase_add_test(tc, long_values_and_names_survive_the_file);
 	tcase_add_test(tc, references_keep_it_until_the_last_is_dropped);

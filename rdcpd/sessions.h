@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* All sessions of the daemon, and what those that are over have left behind: sums. Belongs to the daemon's thread. */
+#ifndef RDCPD_SESSIONS_H
+#define RDCPD_SESSIONS_H
+
+#include "session.h"
+
+struct sessions {
+	struct session **list; /* NULL: a free place */
+	unsigned int places;
+	unsigned int count;
+	uint64_t pinned; /* by all of them, bytes */
+	int finished_fd; /* eventfd, owned: readable when sessions_collect() has something to do */
+
+	uint64_t ended_in, ended_out; /* bytes of sessions that are over */
+};
+
+int sessions_init(struct sessions *s);  /* -EMFILE */
+void sessions_done(struct sessions *s); /* what does not end is left to the kernel; finished_fd may be -1 */
+
+/* Room for so many; never less than there was: there may be more than that until they end. -ENOMEM. */
+int sessions_reserve(struct sessions *s, unsigned int places);
+
+/* As session_start(); assumes that there is room. Sets args->finished_fd. */
+int sessions_start(struct sessions *s, struct session_args *args);
+void sessions_collect(struct sessions *s); /* joins and counts what has ended */
+
+void sessions_stop(struct sessions *s, enum status why);
+void sessions_end_unwelcome(struct sessions *s, const struct config *config); /* of clients it would not let in */
+
+unsigned int sessions_of(const struct sessions *s, const char *client);
+void sessions_bytes(const struct sessions *s, uint64_t *ret_in, uint64_t *ret_out); /* since the daemon started */
+
+#endif
