@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Fuzz entries: one per decoder of wire.h. fuzz_NAME() gets any bytes and returns 1 when they were taken as valid, else
+ * Fuzz entries: one per decoder of what a peer sends. fuzz_NAME() gets any bytes and returns 1 when they were taken as valid, else
  * 0; a property that does not hold ends the process. The unit tests run every entry over corpus/NAME (test_fuzz.c);
  * with FUZZ_MAIN each file is a libFuzzer program of its own (make fuzz).
  */
@@ -17,6 +17,7 @@ int fuzz_rep(const uint8_t *data, size_t len);
 int fuzz_rej(const uint8_t *data, size_t len);
 int fuzz_message(const uint8_t *data, size_t len);
 int fuzz_record(const uint8_t *data, size_t len);
+int fuzz_attributes(const uint8_t *data, size_t len);
 
 #define FUZZ_CHECK(cond)                                                                          \
 	do {                                                                                      \

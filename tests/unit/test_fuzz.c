@@ -22,7 +22,7 @@ static const struct {
 	int seeds; /* there are at least so many */
 } entries[] = {
 	{ "req", fuzz_req, 19 },        { "rep", fuzz_rep, 12 },       { "rej", fuzz_rej, 11 },
-	{ "message", fuzz_message, 8 }, { "record", fuzz_record, 50 },
+	{ "message", fuzz_message, 8 }, { "record", fuzz_record, 50 }, { "attributes", fuzz_attributes, 35 },
 };
 
 static size_t read_seed(int dir, const char *name, uint8_t *buf, size_t size)
