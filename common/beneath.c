@@ -15,12 +15,12 @@
 
 #define RENAME_RETRIES 16 /* openat2(2), EAGAIN: a rename elsewhere made ".." uncertain */
 
-static int open_confined(int root, const char *path, int flags, mode_t mode)
+static int open_confined(int root, const char *path, int flags, mode_t mode, uint64_t resolve)
 {
 	struct open_how how = {
-		.flags = (uint64_t)flags,
+		.flags = (uint64_t)flags | O_CLOEXEC,
 		.mode = flags & (O_CREAT | __O_TMPFILE) ? mode : 0, /* anything else is EINVAL */
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | resolve,
 	};
 	int fd, tries = 0;
 
@@ -34,13 +34,17 @@ int beneath_open(int root, const char *path, int flags, mode_t mode)
 {
 	int fd;
 
-	flags |= O_CLOEXEC;
 	if (root != AT_FDCWD)
-		return open_confined(root, path, flags, mode);
+		return open_confined(root, path, flags, mode, 0);
 	do {
-		fd = sys_openat(AT_FDCWD, path, flags, mode);
+		fd = sys_openat(AT_FDCWD, path, flags | O_CLOEXEC, mode);
 	} while (fd < 0 && errno == EINTR);
 	return fd < 0 ? -errno : fd;
+}
+
+int beneath_open_nofollow(int top, const char *path, int flags, mode_t mode)
+{
+	return open_confined(top, *path ? path : ".", flags, mode, RESOLVE_NO_SYMLINKS);
 }
 
 int beneath_open_parent(int root, const char *path, char ret_name[static NAME_MAX + 1])

@@ -15,6 +15,12 @@
 int beneath_open(int root, const char *path, int flags, mode_t mode);
 
 /*
+ * The same within a tree: `top` is a directory descriptor, and no symlink is followed anywhere in `path` (-ELOOP), however
+ * the tree changes meanwhile. "" is the top.
+ */
+int beneath_open_nofollow(int top, const char *path, int flags, mode_t mode);
+
+/*
  * Opens the directory that holds the last component of `path` (O_PATH) and gives that component.
  * -EINVAL: there is none to speak of ("", ".", "..", "/" or a trailing slash). -ENAMETOOLONG: beyond NAME_MAX.
  */

@@ -85,6 +85,19 @@ int infile_open(struct infile *f, int root, const char *path)
 	return 0;
 }
 
+int infile_open_seen(struct infile *f, int top, const char *path, const struct stat *seen)
+{
+	char shown[512];
+	int fd = top == AT_FDCWD ? beneath_open(top, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0)
+				 : beneath_open_nofollow(top, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+
+	if (fd < 0)
+		return fail(fd, "open '%s'", escape_name(path, shown, sizeof(shown)));
+	f->fd = fd;
+	f->stat = *seen;
+	return 0;
+}
+
 ssize_t infile_read(const struct infile *f, void *buf, size_t len, uint64_t offset)
 {
 	size_t got = 0;
@@ -112,7 +125,8 @@ int infile_check(const struct infile *f)
 		return 0;
 	if (sys_fstat(f->fd, &st) < 0)
 		return fail(-errno, "stat of an open file");
-	if (st.st_size != old->st_size || st.st_mtim.tv_sec != old->st_mtim.tv_sec ||
+	if (st.st_dev != old->st_dev || st.st_ino != old->st_ino || st.st_size != old->st_size ||
+	    st.st_mtim.tv_sec != old->st_mtim.tv_sec ||
 	    st.st_mtim.tv_nsec != old->st_mtim.tv_nsec)
 		return -ESTALE;
 	return 0;

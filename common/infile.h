@@ -24,11 +24,17 @@ void infile_init(struct infile *f);
  */
 int infile_open(struct infile *f, int root, const char *path);
 
+/*
+ * The same for an entry of a tree that was looked at before: `path` beneath the directory `top`, no symlink followed (-ELOOP).
+ * `seen` takes the place of the stat: infile_check() tells whether the file opened is the one that was seen, and is what it was.
+ */
+int infile_open_seen(struct infile *f, int top, const char *path, const struct stat *seen);
+
 /* Reads until `len` bytes or the end of the file, whatever read(2) interrupts or shortens. Returns the bytes read. */
 ssize_t infile_read(const struct infile *f, void *buf, size_t len, uint64_t offset);
 
 /*
- * Is it still the file that was opened? -ESTALE: its size or mtime changed. For an unsized file always 0. Call after the
+ * Is it still the file that was opened? -ESTALE: another file, or its size or mtime changed. For an unsized file always 0. Call after the
  * last read.
  */
 int infile_check(const struct infile *f);

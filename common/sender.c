@@ -63,11 +63,12 @@ void send_file_fail_errno(struct send_file *f, int error)
 
 /* ---- a file's life: taken, opened ... retired ---------------------------------------------------------------- */
 
-static void free_item(struct send_item *item)
+void send_item_done(struct send_item *item)
 {
 	free(item->path);
 	free(item->target);
 	free(item->name);
+	free(item->link);
 	*item = (struct send_item){ 0 };
 }
 
@@ -75,7 +76,7 @@ static void file_retire(struct send_file *f)
 {
 	struct sender *s = f->sender;
 
-	free_item(&f->item);
+	send_item_done(&f->item);
 	f->state = FILE_FREE;
 	f->next = s->free_files;
 	s->free_files = f;
@@ -83,19 +84,24 @@ static void file_retire(struct send_file *f)
 	sender_schedule(s);
 }
 
+static bool is_tree_top(const struct send_item *item)
+{
+	return item->recurse && (item->flags & WIRE_FILE_DIRECTORY) && !(item->flags & WIRE_FILE_LEAVE);
+}
+
 /* CLOSE or ABORT was said and RESULT heard, or the peer never knew of it: tell the owner. */
 void send_file_finish(struct send_file *f)
 {
 	struct sender *s = f->sender;
 	bool ours = f->status != STATUS_OK && f->status != STATUS_ABORTED;
+	enum status status = ours ? f->status : f->result;
 
 	if (f->begun)
 		s->by_id[f->id % s->max_files] = NULL;
 	peer_moved(s->peer);
-	if (ours)
-		s->events->file_done(s->owner, &f->item, f->announced, f->status, false, f->text);
-	else
-		s->events->file_done(s->owner, &f->item, f->announced, f->result, true, f->result_text);
+	if (is_tree_top(&f->item))
+		sender_tree_top_done(s, status == STATUS_OK);
+	s->events->file_done(s->owner, &f->item, f->announced, status, !ours, ours ? f->text : f->result_text);
 	file_retire(f);
 }
 
@@ -103,7 +109,19 @@ static void run_open(struct io_job *job)
 {
 	struct send_file *f = container_of(job, struct send_file, job);
 
-	f->job_result = infile_open(&f->in, f->item.root, f->item.path);
+	f->job_result = f->item.recurse ? sender_tree_open(f->sender, f) : -ENOTDIR;
+	if (f->job_result == -ENOTDIR)
+		f->job_result = infile_open(&f->in, f->item.root, f->item.path);
+}
+
+/* Now it is known what it is: a tree goes on in sender_tree.c. */
+static void settle_recursion(struct sender *s, struct send_file *f)
+{
+	s->opening = NULL;
+	if (f->job_result == 0 && f->in.fd < 0)
+		sender_tree_begin(s, f);
+	else
+		sender_tree_free(s);
 }
 
 static void on_opened(struct io_job *job)
@@ -113,10 +131,53 @@ static void on_opened(struct io_job *job)
 	if (f->job_result < 0)
 		send_file_fail_errno(f, f->job_result);
 	f->state = FILE_READY;
-	f->whole = !f->in.unsized && (uint64_t)f->in.stat.st_size <= f->sender->slab->slot_size;
+	if (f->item.recurse)
+		settle_recursion(f->sender, f);
+	f->whole = f->in.fd >= 0 && !f->in.unsized && (uint64_t)f->in.stat.st_size <= f->sender->slab->slot_size;
 	if (f->status == STATUS_OK && f->in.stat.st_size == 0 && !f->in.unsized)
 		f->all_filled = true;
 	sender_job_ended(f->sender);
+}
+
+/* Directories, links and what cannot be sent have no bytes. */
+static bool has_bytes(const struct send_item *item)
+{
+	const uint32_t others = WIRE_FILE_DIRECTORY | WIRE_FILE_SYMLINK | WIRE_FILE_HARD_LINK;
+
+	return item->status == STATUS_OK && !(item->flags & others);
+}
+
+/*
+ * Half a slot: two that are larger would not share one. An empty file is opened like a large one, since it may be none (/proc).
+ * A file that no FILE can name would leave a hole in the slot.
+ */
+static bool may_pack(const struct sender *s, const struct send_item *item)
+{
+	return item->seen && item->stat.st_size > 0 && (uint64_t)item->stat.st_size <= s->slab->slot_size / 2 &&
+	       strlen(item->name) <= WIRE_NAME_MAX && strlen(item->target) <= WIRE_PATH_MAX;
+}
+
+/* Opens it, unless that comes later or never. */
+static void start_file(struct sender *s, struct send_file *f)
+{
+	f->in.stat = f->item.stat;
+	if (!has_bytes(&f->item)) {
+		f->status = f->item.status;
+		f->all_filled = true;
+		f->state = FILE_CHECKED;
+	} else if (may_pack(s, &f->item)) {
+		f->packed = f->whole = true;
+		f->state = FILE_READY;
+	} else if (f->item.recurse && sender_tree_new(s, &f->item) < 0) {
+		send_file_fail_errno(f, -ENOMEM);
+		f->state = FILE_CHECKED;
+	} else {
+		if (f->item.recurse)
+			s->opening = f;
+		f->ahead = true;
+		s->opened_ahead++;
+		sender_submit(s, &f->job, run_open, on_opened);
+	}
 }
 
 static void take_file(struct sender *s, const struct send_item *item)
@@ -133,23 +194,29 @@ static void take_file(struct sender *s, const struct send_item *item)
 	s->queue_tail = &f->next;
 	if (!s->filling)
 		s->filling = f;
-	s->opened_ahead++;
-	sender_submit(s, &f->job, run_open, on_opened);
+	start_file(s, f);
 }
 
 static void pump_next(struct sender *s)
 {
 	struct send_item item;
+	bool below;
 	int r;
 
-	while (!s->no_more && s->free_files && s->opened_ahead < OPEN_AHEAD) {
+	while (!s->no_more && s->free_files && s->opened_ahead < OPEN_AHEAD && !s->opening) {
 		item = (struct send_item){ 0 };
-		r = s->events->next(s->owner, &item);
-		if (r == -ENODATA)
-			s->no_more = true;
-		if (r <= 0)
+		below = s->tree;
+		r = below ? sender_tree_next(s, &item) : s->events->next(s->owner, &item);
+		if (r > 0) {
+			take_file(s, &item);
+		} else if (below && r < 0) { /* the tree is over; or an entry is lost for want of memory */
+			if (r == -ENOMEM)
+				sender_tree_lost(s, STATUS_FAILED);
+			send_item_done(&item);
+		} else {
+			s->no_more = r == -ENODATA;
 			return;
-		take_file(s, &item);
+		}
 	}
 }
 
@@ -199,44 +266,46 @@ static void on_pump_task(struct loop_task *t)
 
 /* ---- what comes back ---------------------------------------------------------------------------------------- */
 
-void send_chunk_release(struct send_chunk *c)
+void send_slot_release(struct send_slot *slot)
 {
-	slab_put(c->sender->slab, (unsigned int)(c - c->sender->chunks));
-	c->file = NULL;
-	sender_schedule(c->sender);
+	struct sender *s = slot->sender;
+
+	slab_put(s->slab, (unsigned int)(slot - s->slots));
+	sender_schedule(s);
 }
 
-static void chunk_maybe_free(struct send_chunk *c)
+static void slot_maybe_free(struct send_slot *slot)
 {
-	if (c->written && c->acked)
-		send_chunk_release(c);
+	if (slot->written && slot->acked)
+		send_slot_release(slot);
 }
 
-void send_chunk_on_written(struct endpoint_work *w, int status)
+void send_slot_on_written(struct endpoint_work *w, int status)
 {
-	struct send_chunk *c = container_of(w, struct send_chunk, work);
+	struct send_slot *slot = container_of(w, struct send_slot, work);
 
 	if (status < 0)
 		return; /* the endpoint ends, and the slab with it */
-	c->written = true;
-	chunk_maybe_free(c);
+	slot->written = true;
+	slot_maybe_free(slot);
 }
 
 static int on_ack(void *engine, const struct wire_record *rec)
 {
 	struct sender *s = engine;
+
 	for (unsigned int i = 0; i < rec->ack.count; i++) {
-		struct send_chunk *c;
+		struct send_slot *slot;
 
 		if (rec->ack.slots[i] >= s->slab->slots)
 			return -EPROTO;
-		c = &s->chunks[rec->ack.slots[i]];
-		if (!c->file || !c->posted || c->acked)
+		slot = &s->slots[rec->ack.slots[i]];
+		if (!slot->posted || slot->unsaid || slot->acked)
 			return -EPROTO;
-		c->acked = true;
-		s->acked_bytes += (uint64_t)c->got;
+		slot->acked = true;
+		s->acked_bytes += slot->bytes;
 		window_on_ack(&s->window, loop_now(s->peer->loop));
-		chunk_maybe_free(c);
+		slot_maybe_free(slot);
 	}
 	peer_moved(s->peer);
 	return 0;
@@ -306,6 +375,22 @@ static int init_files(struct sender *s)
 	return 0;
 }
 
+/* A chunk for each slot, and one more for each file: small ones share slots. */
+static int init_chunks(struct sender *s)
+{
+	s->order_size = s->slab->slots + s->max_files;
+	s->slots = calloc(s->slab->slots, sizeof(*s->slots));
+	s->chunks = calloc(s->order_size, sizeof(*s->chunks));
+	s->order = calloc(s->order_size, sizeof(struct send_chunk *));
+	if (!s->slots || !s->chunks || !s->order)
+		return -ENOMEM;
+	for (unsigned int i = s->order_size; i-- > 0;) {
+		s->chunks[i].next = s->free_chunks;
+		s->free_chunks = &s->chunks[i];
+	}
+	return 0;
+}
+
 int sender_new(struct peer *peer, struct slab *slab, struct ioqueue *io, unsigned int max_files,
 	       const struct sender_events *events, void *owner, struct sender **ret_sender)
 {
@@ -322,9 +407,7 @@ int sender_new(struct peer *peer, struct slab *slab, struct ioqueue *io, unsigne
 	s->pump_task.run = on_pump_task;
 	s->queue_tail = &s->queue;
 	window_init(&s->window, slab->slots, slab->slot_size);
-	s->chunks = calloc(slab->slots, sizeof(*s->chunks));
-	s->order = calloc(slab->slots, sizeof(*s->order));
-	if (!s->chunks || !s->order || init_files(s) < 0) {
+	if (init_chunks(s) < 0 || init_files(s) < 0) {
 		sender_free(s);
 		return -ENOMEM;
 	}
@@ -342,11 +425,13 @@ void sender_free(struct sender *s)
 		peer_detach(s->peer);
 	for (unsigned int i = 0; s->files && i < s->max_files; i++) {
 		infile_close(&s->files[i].in);
-		free_item(&s->files[i].item);
+		send_item_done(&s->files[i].item);
 		digest_done(&s->files[i].digest);
 	}
 	free(s->files);
 	free(s->by_id);
+	sender_tree_free(s);
+	free(s->slots);
 	free(s->chunks);
 	free(s->order);
 	free(s);

@@ -6,6 +6,9 @@
  * on the I/O workers, and announces everything in order: FILE, then WRITE + DATA for each chunk, then CLOSE or ABORT. Nothing in
  * a file waits for the peer but a free slot. A slot is free again when its WRITE completed and the peer acknowledged
  * it. Each file ends in one file_done(), after the peer's RESULT, or at once when it never was announced.
+ *
+ * Small files whose size is known share slots, one WRITE and one message. A directory is walked, and each of its entries is a
+ * file of its own here.
  */
 #ifndef RDCP_SENDER_H
 #define RDCP_SENDER_H
@@ -31,12 +34,21 @@ struct send_item {
 	char *name;       /* FILE.name */
 	uint32_t request; /* FILE.request */
 	uint32_t flags;   /* FILE.flags, enum wire_file_flags */
+	bool recurse;     /* a directory is sent with all that is in it; else it is refused */
+	bool seen;        /* a regular file, and `stat` says what it was when it was looked at */
+	struct stat stat;
+	char *link;         /* LINK.text, or NULL */
+	enum status status; /* not OK: it cannot be sent, and the peer is to know */
 };
 
 struct sender_events {
 	/* 1: *ret_item is filled. 0: nothing now, sender_kick() when there is. -ENODATA: that was all. */
 	int (*next)(void *owner, struct send_item *ret_item);
-	/* `bytes` arrived. text is "" when status says it all; `by_peer` text is the peer's, to be escaped. */
+	/*
+	 * `bytes` arrived. text is "" when status says it all; `by_peer` text is the peer's, to be escaped. Of a tree it is
+	 * called for the top and each entry, with that one's flags and path (from the top of the tree). Of an item of next() the last
+	 * call is the one for which send_item_is_last().
+	 */
 	void (*file_done)(void *owner, const struct send_item *item, uint64_t bytes, enum status status, bool by_peer,
 			  const char *text);
 	/* DONE: the peer keeps its promise, or says why not. */
@@ -46,6 +58,14 @@ struct sender_events {
 };
 
 struct sender;
+
+/* Was this the last that will be heard of what next() named? */
+static inline bool send_item_is_last(const struct send_item *item, enum status status)
+{
+	if (item->flags & WIRE_FILE_BELOW)
+		return false;
+	return status != STATUS_OK || !(item->flags & WIRE_FILE_DIRECTORY) || (item->flags & WIRE_FILE_LEAVE);
+}
 
 /*
  * Borrows everything. The slab has the geometry that both sides agreed on and is registered; the endpoint is aimed.

@@ -34,6 +34,8 @@ static bool say_file(struct sender *s, struct send_file *f)
 	if (r < 0) { /* the name or the target: no record can hold it */
 		send_file_fail(f, STATUS_NAME_TOO_LONG, "");
 		send_file_maybe_check(f);
+		if (f->item.flags & WIRE_FILE_BELOW)
+			sender_tree_lost(s, STATUS_NAME_TOO_LONG);
 		return true;
 	}
 	f->id = s->next_id++;
@@ -42,24 +44,52 @@ static bool say_file(struct sender *s, struct send_file *f)
 	return true;
 }
 
+static bool say_link(struct sender *s, struct send_file *f)
+{
+	struct wire_record rec = { .type = WIRE_LINK };
+
+	if (!f->item.link || f->link_said || f->status != STATUS_OK)
+		return true;
+	rec.link.file = f->id;
+	rec.link.text = wire_text(f->item.link);
+	f->link_said = peer_send(s->peer, &rec) == 0;
+	return f->link_said;
+}
+
+/* Takes the chunk at the head of the order out; a slot of which nothing was said is free with its last one. */
 static void pop_chunk(struct sender *s)
 {
-	s->order_head = (s->order_head + 1) % s->slab->slots;
+	struct send_chunk *c = s->order[s->order_head];
+
+	s->order_head = (s->order_head + 1) % s->order_size;
 	s->order_count--;
+	c->file->unsent--;
+	if (--c->slot->unsaid == 0 && !c->slot->posted)
+		send_slot_release(c->slot);
+	c->next = s->free_chunks;
+	s->free_chunks = c;
+}
+
+static bool post_slot(struct sender *s, struct send_slot *slot)
+{
+	slot->work.written = send_slot_on_written;
+	slot->posted = true;
+	return endpoint_post_write(s->peer->ep, &slot->work, (unsigned int)(slot - s->slots), 0, slot->used) == 0;
 }
 
 /* The WRITE goes first, then the DATA that names it, in room that was reserved before: no half announcements. */
 static bool say_chunk(struct sender *s, struct send_file *f, struct send_chunk *c)
 {
-	unsigned int slot = (unsigned int)(c - s->chunks);
+	struct send_slot *slot = c->slot;
 	struct wire_record rec = { .type = WIRE_DATA };
 	uint8_t *room;
 	size_t size;
 
 	rec.data = (struct wire_data){
 		.file = f->id,
-		.slot = (uint16_t)slot,
-		.flags = WIRE_DATA_LAST,
+		.slot = (uint16_t)(slot - s->slots),
+		.slot_off = (uint32_t)c->slot_off,
+		.flags = slot->good == 1 ? WIRE_DATA_LAST : 0,
 		.len = (uint32_t)c->got,
 		.offset = c->offset,
 		.hash = c->hash,
@@ -68,32 +98,37 @@ static bool say_chunk(struct sender *s, struct send_file *f, struct send_chunk *
 	room = endpoint_reserve(s->peer->ep, size);
 	if (!room)
 		return false;
-	c->work.written = send_chunk_on_written;
-	if (endpoint_post_write(s->peer->ep, &c->work, slot, 0, (size_t)c->got) < 0) {
+	if (slot->count == 1)
+		slot->used = (size_t)c->got;
+	if (!slot->posted && !post_slot(s, slot)) {
 		endpoint_commit(s->peer->ep, 0);
 		endpoint_abort(s->peer->ep, ENDPOINT_LOST, "posting a write"); /* unless it is ending already */
 		return false;
 	}
 	endpoint_commit(s->peer->ep, (size_t)wire_encode(&rec, room, size));
-	c->posted = true;
+	slot->good--;
+	slot->bytes += rec.data.len;
 	digest_add(&f->digest, c->offset, rec.data.len, c->hash);
 	f->announced += rec.data.len;
 	return true;
+}
+
+/* Of a file that is lost meanwhile nothing more need be said, but a slot that others share must get its last word. */
+static bool is_worth_saying(const struct send_file *f, const struct send_chunk *c)
+{
+	return c->got > 0 && f->begun && (f->status == STATUS_OK || c->slot->count > 1);
 }
 
 /* Announces or drops what is filled at the head of the order; false: it has to wait. */
 static bool say_chunks(struct sender *s, struct send_file *f)
 {
 	while (f->unsent) {
-		struct send_chunk *c = &s->chunks[s->order[s->order_head]];
+		struct send_chunk *c = s->order[s->order_head];
 
-		if (!c->filled)
+		if (!c->slot->filled)
 			return false;
-		if (f->status != STATUS_OK || c->got <= 0)
-			send_chunk_release(c);
-		else if (!say_chunk(s, f, c))
+		if (is_worth_saying(f, c) && !say_chunk(s, f, c))
 			return false;
-		f->unsent--;
 		pop_chunk(s);
 	}
 	return true;
@@ -118,14 +153,30 @@ static bool say_last(struct sender *s, struct send_file *f)
 	return peer_send(s->peer, &rec) == 0;
 }
 
-/* One step with the file at the head of the queue; false: nothing more can be said of it now. */
-static bool announce_file(struct sender *s, struct send_file *f)
+/* A file in a single job is announced when it is read: all of it fits one message then. */
+static bool is_ready(const struct sender *s, const struct send_file *f)
 {
 	if (f->state == FILE_OPENING)
 		return false;
-	if (!f->begun && f->status == STATUS_OK && !say_file(s, f))
+	if (!f->whole || f->status != STATUS_OK)
+		return true;
+	return f->all_filled && (!f->unsent || s->order[s->order_head]->slot->filled);
+}
+
+/* What is below a top the peer knows of: a failure there has to have a name. */
+static bool must_begin(const struct send_file *f)
+{
+	return !f->begun && (f->status == STATUS_OK || (f->item.flags & WIRE_FILE_BELOW) || f->item.status != STATUS_OK);
+}
+
+/* One step with the file at the head of the queue; false: nothing more can be said of it now. */
+static bool announce_file(struct sender *s, struct send_file *f)
+{
+	if (!is_ready(s, f))
 		return false;
-	if (!say_chunks(s, f) || f->state != FILE_CHECKED || !say_last(s, f))
+	if (must_begin(f) && !say_file(s, f))
+		return false;
+	if (!say_link(s, f) || !say_chunks(s, f) || f->state != FILE_CHECKED || !say_last(s, f))
 		return false;
 	f->state = FILE_ANNOUNCED;
 	return true;
@@ -141,7 +192,8 @@ static void announce_files(struct sender *s)
 			s->queue_tail = &s->queue;
 		if (s->filling == f)
 			s->filling = s->queue;
-		s->opened_ahead--;
+		if (f->ahead)
+			s->opened_ahead--;
 		if (!f->begun || f->have_result)
 			send_file_finish(f);
 	}

@@ -1,35 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 /*
- * Bytes from files into slots: as far ahead of what is announced as the window allows. A chunk's job reads and hashes on a
- * worker; `order` remembers the order of filling, so chunks are announced in the order of their offsets even when workers
- * finish in another.
+ * Bytes from files into slots: as far ahead of what is announced as the window allows. A slot's job reads and hashes on a
+ * worker, one chunk of a large file, or one small file after the other; `order` remembers the order of filling, so chunks are
+ * announced in the order of their offsets even when workers finish in another.
  */
 #include "peer.h"
 #include "sender_impl.h"
 #include "slab.h"
 #include "util.h"
 
-static void run_fill(struct io_job *job)
+static void read_chunk(struct send_chunk *c, uint8_t *to)
 {
-	struct send_chunk *c = container_of(job, struct send_chunk, job);
-	struct sender *s = c->sender;
-	uint8_t *slot = slab_slot(s->slab, (unsigned int)(c - s->chunks));
+	struct send_file *f = c->file;
 
-	c->got = infile_read(&c->file->in, slot, c->want, c->offset);
+	if (f->packed)
+		c->got = infile_open_seen(&f->in, f->item.root, f->item.path, &f->item.stat);
+	if (c->got < 0)
+		return;
+	c->got = infile_read(&f->in, to, c->want, c->offset);
 	if (c->got > 0)
-		c->hash = digest_chunk(slot, (size_t)c->got);
-	if (c->file->whole) {
-		c->check = infile_check(&c->file->in);
-		infile_close(&c->file->in);
+		c->hash = digest_chunk(to, (size_t)c->got);
+	if (f->whole) {
+		c->check = infile_check(&f->in);
+		infile_close(&f->in);
 	}
 }
 
-static void on_filled(struct io_job *job)
+static void run_fill(struct io_job *job)
 {
-	struct send_chunk *c = container_of(job, struct send_chunk, job);
+	struct send_slot *slot = container_of(job, struct send_slot, job);
+	uint8_t *bytes = slab_slot(slot->sender->slab, (unsigned int)(slot - slot->sender->slots));
+
+	for (struct send_chunk *c = slot->chunks; c; c = c->next)
+		read_chunk(c, bytes + c->slot_off);
+}
+
+static void chunk_filled(struct send_chunk *c)
+{
 	struct send_file *f = c->file;
 
-	c->filled = true;
 	f->filling--;
 	if (c->got < 0)
 		send_file_fail_errno(f, (int)c->got);
@@ -39,52 +48,127 @@ static void on_filled(struct io_job *job)
 		send_file_fail(f, STATUS_CHANGED, "");
 	else if ((size_t)c->got < c->want)
 		f->all_filled = true; /* the end of a file that did not know its size */
+	if (c->got < 0 || c->check < 0 || (f->status != STATUS_OK && f->packed))
+		c->got = 0;
+	if (c->got)
+		c->slot->good++;
 	send_file_maybe_check(f);
-	sender_job_ended(f->sender);
 }
 
-static void start_fill(struct sender *s, struct send_file *f, unsigned int slot)
+static void on_filled(struct io_job *job)
 {
-	struct send_chunk *c = &s->chunks[slot];
-	uint64_t left = f->in.unsized ? UINT64_MAX : (uint64_t)f->in.stat.st_size - f->next_offset;
+	struct send_slot *slot = container_of(job, struct send_slot, job);
 
-	*c = (struct send_chunk){ .sender = s, .file = f, .offset = f->next_offset };
-	c->want = left < s->slab->slot_size ? (size_t)left : s->slab->slot_size;
-	f->next_offset += c->want;
+	slot->filled = true;
+	for (struct send_chunk *c = slot->chunks; c; c = c->next)
+		chunk_filled(c);
+	sender_job_ended(slot->sender);
+}
+
+static void start_fill(struct sender *s, struct send_slot *slot)
+{
+	slot->job.run = run_fill;
+	slot->job.done = on_filled;
+	s->jobs++;
+	ioqueue_submit_quick(s->io, &slot->job);
+}
+
+/* A slot to fill, or NULL: the next acknowledgement brings one. */
+static struct send_slot *get_slot(struct sender *s)
+{
+	struct send_slot *slot;
+	int i;
+
+	if (!window_has_room(&s->window, s->slab->slots - s->slab->free_count))
+		return NULL;
+	i = slab_get(s->slab);
+	if (i < 0)
+		return NULL;
+	slot = &s->slots[i];
+	*slot = (struct send_slot){ .sender = s, .chunks_tail = &slot->chunks };
+	return slot;
+}
+
+/* The next `want` bytes of the file go into the slot, behind what is in it. */
+static void add_chunk(struct send_slot *slot, struct send_file *f, size_t want)
+{
+	struct sender *s = slot->sender;
+	struct send_chunk *c = s->free_chunks;
+
+	s->free_chunks = c->next;
+	*c = (struct send_chunk){
+		.file = f,
+		.slot = slot,
+		.slot_off = slot->used,
+		.offset = f->next_offset,
+		.want = want,
+	};
+	*slot->chunks_tail = c;
+	slot->chunks_tail = &c->next;
+	slot->count++;
+	slot->unsaid++;
+	slot->used += want;
+	f->next_offset += want;
 	f->filling++;
 	f->unsent++;
 	if (!f->in.unsized && f->next_offset == (uint64_t)f->in.stat.st_size)
 		f->all_filled = true;
-	s->order[(s->order_head + s->order_count++) % s->slab->slots] = (uint16_t)slot;
-	c->job.run = run_fill;
-	c->job.done = on_filled;
-	s->jobs++;
-	ioqueue_submit_quick(s->io, &c->job);
+	s->order[(s->order_head + s->order_count++) % s->order_size] = c;
+}
+
+static void submit_pack(struct sender *s)
+{
+	struct send_slot *slot = s->pack;
+
+	s->pack = NULL;
+	if (slot)
+		start_fill(s, slot);
+}
+
+static size_t next_in_pack(const struct send_slot *slot)
+{
+	return (slot->used + PACK_ALIGN - 1) & ~(size_t)(PACK_ALIGN - 1);
+}
+
+static bool fill_packed(struct sender *s, struct send_file *f)
+{
+	size_t size = (size_t)f->in.stat.st_size;
+
+	if (s->pack && (s->pack->count == PACK_FILES || next_in_pack(s->pack) + size > s->slab->slot_size))
+		submit_pack(s);
+	if (!s->pack)
+		s->pack = get_slot(s);
+	if (!s->pack)
+		return false;
+	s->pack->used = next_in_pack(s->pack);
+	add_chunk(s->pack, f, size);
+	return true;
 }
 
 /* Without a size the next chunk starts where the last one turns out to end: one at a time. */
-static bool may_fill(const struct send_file *f)
+static bool fill_chunk(struct sender *s, struct send_file *f)
 {
-	return !f->all_filled && !(f->in.unsized && f->filling);
+	uint64_t left = f->in.unsized ? UINT64_MAX : (uint64_t)f->in.stat.st_size - f->next_offset;
+	struct send_slot *slot = f->in.unsized && f->filling ? NULL : get_slot(s);
+
+	if (!slot)
+		return false;
+	add_chunk(slot, f, left < s->slab->slot_size ? (size_t)left : s->slab->slot_size);
+	start_fill(s, slot);
+	return true;
 }
 
 void sender_fill(struct sender *s)
 {
-	int slot;
+	struct send_file *f;
 
-	while (s->filling && s->filling->state != FILE_OPENING) {
-		struct send_file *f = s->filling;
-
+	while ((f = s->filling) && f->state != FILE_OPENING) {
 		if (f->all_filled) {
 			send_file_maybe_check(f);
 			s->filling = f->next;
-			continue;
+		} else if (!s->free_chunks || !(f->packed ? fill_packed(s, f) : fill_chunk(s, f))) {
+			break;
 		}
-		if (!may_fill(f) || !window_has_room(&s->window, s->slab->slots - s->slab->free_count))
-			return;
-		slot = slab_get(s->slab);
-		if (slot < 0)
-			return;
-		start_fill(s, f, (unsigned int)slot);
 	}
+	submit_pack(s);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Inside the sending engine. sender.c: a file's life, what comes back from the peer, making and ending. sender_fill.c: bytes
- * from files into slots. sender_announce.c: what is said to the peer, in order. Only these include this.
+ * Inside the sending engine. sender.c: a file's life, what comes back from the peer, making and ending. sender_tree.c: a
+ * directory's entries, one after the other. sender_fill.c: bytes from files into slots. sender_announce.c: what is said to the
+ * peer, in order. Only these include this.
  */
 #ifndef RDCP_SENDER_IMPL_H
 #define RDCP_SENDER_IMPL_H
@@ -14,7 +15,9 @@
 #include "sender.h"
 #include "window.h"
 
-#define OPEN_AHEAD 16 /* files opened before their turn */
+#define OPEN_AHEAD 16 /* files opened before their turn; those that will share a slot are opened when they are read */
+#define PACK_FILES 64 /* that share a slot at most */
+#define PACK_ALIGN 64 /* where each begins in it: a cache line */
 
 enum file_state {
 	FILE_FREE,
@@ -36,8 +39,11 @@ struct send_file {
 	struct digest digest;
 	uint32_t id;          /* of FILE, once begun */
 	bool begun;           /* FILE was said */
+	bool link_said;       /* and LINK, if there is one */
 	bool all_filled;      /* no further fill will be started */
 	bool whole;           /* it fits one slot: read, checked and closed in one job */
+	bool packed;          /* and shares it, and is opened in that job, too */
+	bool ahead;           /* counts in opened_ahead */
 	unsigned int filling; /* chunks a worker has */
 	unsigned int unsent;  /* chunks filling, or filled and not announced */
 	uint64_t next_offset; /* first byte not being filled */
@@ -49,19 +55,34 @@ struct send_file {
 	char result_text[WIRE_TEXT_MAX + 1];
 };
 
-/* What is in slot i is chunk i. */
+/* A piece of a file, from the start of reading it until it is announced. */
 struct send_chunk {
-	struct sender *sender;
 	struct send_file *file;
-	struct io_job job;
-	struct endpoint_work work;
+	struct send_slot *slot;
+	struct send_chunk *next; /* in the slot, or among the free */
+	size_t slot_off;
 	uint64_t offset;
 	size_t want;
-	ssize_t got; /* bytes read, or negative errno */
+	ssize_t got; /* bytes read, or negative errno; 0 when they are not worth sending */
 	uint64_t hash;
 	int check; /* infile_check() of a whole file */
+};
+
+/* What is in slot i of the slab: one chunk, or those of several small files. */
+struct send_slot {
+	struct sender *sender;
+	struct io_job job;
+	struct endpoint_work work;
+	struct send_chunk *chunks, **chunks_tail;
+	unsigned int count; /* chunks in it */
+	unsigned int unsaid; /* of them, neither announced nor dropped yet */
+	unsigned int good;   /* of those, how many hold what their file is */
+	size_t used;
+	uint64_t bytes; /* announced */
 	bool filled, posted, written, acked;
 };
+
+struct tree;
 
 struct sender {
 	struct peer *peer;
@@ -80,10 +101,16 @@ struct sender {
 	unsigned int opened_ahead;             /* files in the queue */
 	unsigned int busy_files;
 
+	struct tree *tree;        /* being sent, or NULL */
+	struct send_file *opening; /* might be a directory: nothing else is taken before that is known */
+
 	struct window window;
-	struct send_chunk *chunks;
-	uint16_t *order; /* ring of slot numbers in order of filling; size slab->slots */
-	unsigned int order_head, order_count;
+	struct send_slot *slots;   /* slab->slots of them */
+	struct send_slot *pack;    /* being filled up with small files, not with a worker yet; or NULL */
+	struct send_chunk *chunks; /* one for each slot and one for each file */
+	struct send_chunk *free_chunks;
+	struct send_chunk **order; /* ring of chunks in order of filling, as long as there are chunks */
+	unsigned int order_size, order_head, order_count;
 
 	uint32_t next_id;
 	unsigned int jobs;
@@ -95,12 +122,22 @@ struct sender {
 void sender_schedule(struct sender *s); /* the pump runs at the end of the round */
 void sender_submit(struct sender *s, struct io_job *job, void (*run)(struct io_job *), void (*done)(struct io_job *));
 bool sender_job_ended(struct sender *s); /* first in every done(); false: stopped, only the counting matters */
+void send_item_done(struct send_item *item); /* frees its strings */
 void send_file_fail(struct send_file *f, enum status status, const char *text);
 void send_file_fail_errno(struct send_file *f, int error);
 void send_file_maybe_check(struct send_file *f); /* all was read, or nothing more will be */
 void send_file_finish(struct send_file *f); /* CLOSE or ABORT was said and RESULT heard, or the peer never knew of it */
-void send_chunk_release(struct send_chunk *c); /* its slot is free again */
-void send_chunk_on_written(struct endpoint_work *w, int status);
+void send_slot_release(struct send_slot *slot); /* it is free again */
+void send_slot_on_written(struct endpoint_work *w, int status);
+
+/* sender_tree.c: s->tree, from before its top is opened until its last RESULT. */
+int sender_tree_new(struct sender *s, const struct send_item *top);
+int sender_tree_open(struct sender *s, struct send_file *f);   /* worker; -ENOTDIR: the top is no directory */
+void sender_tree_begin(struct sender *s, struct send_file *f); /* f becomes the entry of the top itself */
+int sender_tree_next(struct sender *s, struct send_item *ret_item); /* as events->next; -ENODATA: over, and freed */
+void sender_tree_top_done(struct sender *s, bool good); /* RESULT of the top: the rest may follow, or will not */
+void sender_tree_lost(struct sender *s, enum status status); /* something that cannot even be named was not sent */
+void sender_tree_free(struct sender *s);
 
 /* sender_fill.c: starts reading into every slot that may be filled. */
 void sender_fill(struct sender *s);

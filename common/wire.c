@@ -17,9 +17,10 @@
 #include "util.h"
 #include "wire_cursor.h"
 
+#define FILE_KINDS (WIRE_FILE_DIRECTORY | WIRE_FILE_SYMLINK | WIRE_FILE_HARD_LINK)
 #define FILE_FLAGS                                                                                          \
 	(WIRE_FILE_PRESERVE | WIRE_FILE_SYNC | WIRE_FILE_NO_SYNC | WIRE_FILE_UNSIZED | WIRE_FILE_INTO_DIR | \
-	 WIRE_FILE_NO_CLOBBER)
+	 WIRE_FILE_NO_CLOBBER | FILE_KINDS | WIRE_FILE_BELOW | WIRE_FILE_LEAVE | WIRE_FILE_EXACT)
 #define FILE_FIXED_SIZE 38
 #define NSEC_PER_SEC 1000000000U
 
@@ -77,6 +78,19 @@ static void get_file(struct reader *r, struct wire_record *rec)
 	f->name = get_rest(r, WIRE_NAME_MAX);
 }
 
+static bool kind_ok(const struct wire_file *f)
+{
+	uint32_t kind = f->flags & FILE_KINDS;
+
+	if (kind & (kind - 1)) /* two of them */
+		return false;
+	if ((f->flags & WIRE_FILE_LEAVE) && kind != WIRE_FILE_DIRECTORY)
+		return false;
+	if (kind == WIRE_FILE_HARD_LINK && !(f->flags & WIRE_FILE_BELOW))
+		return false;
+	return !kind || (!f->size && !(f->flags & WIRE_FILE_UNSIZED));
+}
+
 static bool file_ok(const struct wire_record *rec)
 {
 	const struct wire_file *f = &rec->file;
@@ -84,7 +98,7 @@ static bool file_ok(const struct wire_record *rec)
 
 	if ((f->flags & ~(uint32_t)FILE_FLAGS) || f->mode > 07777)
 		return false;
-	if (f->size > INT64_MAX || f->mtime_nsec >= NSEC_PER_SEC)
+	if (f->size > INT64_MAX || f->mtime_nsec >= NSEC_PER_SEC || !kind_ok(f))
 		return false;
 	if (!text_ok(f->path, 0, WIRE_PATH_MAX) || !text_ok(n, 1, WIRE_NAME_MAX) || memchr(n.data, '/', n.len))
 		return false;
@@ -248,7 +262,25 @@ static void get_get(struct reader *r, struct wire_record *rec)
 
 static bool get_ok(const struct wire_record *rec)
 {
-	return !rec->get.flags && text_ok(rec->get.path, 1, WIRE_PATH_MAX);
+	return !(rec->get.flags & ~(uint32_t)WIRE_GET_TREE) && text_ok(rec->get.path, 1, WIRE_PATH_MAX);
+}
+
+/* LINK: 0 file u32, the rest is text */
+static void put_link(struct writer *w, const struct wire_record *rec)
+{
+	put_u32(w, rec->link.file);
+	put_bytes(w, rec->link.text.data, rec->link.text.len);
+}
+
+static void get_link(struct reader *r, struct wire_record *rec)
+{
+	rec->link.file = get_u32(r);
+	rec->link.text = get_rest(r, WIRE_PATH_MAX);
+}
+
+static bool link_ok(const struct wire_record *rec)
+{
+	return text_ok(rec->link.text, 1, WIRE_PATH_MAX);
 }
 
 /* PING, PONG: 0 token u64 */
@@ -304,6 +336,7 @@ static const struct record_kind {
 	[WIRE_PING] = { "PING", put_ping, get_ping, any_ok },
 	[WIRE_PONG] = { "PONG", put_ping, get_ping, any_ok },
 	[WIRE_ERROR] = { "ERROR", put_status, get_status, status_ok },
+	[WIRE_LINK] = { "LINK", put_link, get_link, link_ok },
 };
 
 static const struct record_kind *find_kind(unsigned int type)

@@ -113,6 +113,7 @@ enum wire_type {
 	WIRE_PING,     /* either: are you there */
 	WIRE_PONG,     /* either: the answer, same token */
 	WIRE_ERROR,    /* either: the session ends, and why */
+	WIRE_LINK,     /* sender -> receiver, between FILE and CLOSE: where a link leads */
 	WIRE_TYPE_END
 };
 
@@ -127,11 +128,26 @@ enum wire_file_flags {
 	WIRE_FILE_NO_SYNC = 1 << 2,   /* never asked to be on stable storage */
 	WIRE_FILE_UNSIZED = 1 << 3,   /* size is not known before CLOSE */
 	WIRE_FILE_INTO_DIR = 1 << 4,  /* path must be a directory: the file goes into it under `name` */
-	WIRE_FILE_NO_CLOBBER = 1 << 5 /* an existing destination stays, and the file is refused */
+	WIRE_FILE_NO_CLOBBER = 1 << 5, /* an existing destination stays, and the file is refused */
+	/* What it is, at most one; none: a regular file. Without bytes, size 0. */
+	WIRE_FILE_DIRECTORY = 1 << 6, /* made if it is not there */
+	WIRE_FILE_SYMLINK = 1 << 7,   /* LINK is its text */
+	WIRE_FILE_HARD_LINK = 1 << 8, /* LINK is the name of a file that is there, from the top of the tree */
+	/* In a tree: */
+	WIRE_FILE_BELOW = 1 << 9, /* `path` begins at the directory that answers the same request */
+	WIRE_FILE_LEAVE = 1 << 10, /* with DIRECTORY: it is there and complete, and gets its attributes */
+	WIRE_FILE_EXACT = 1 << 11 /* it becomes `path`, even if that is a directory */
 };
 
-/* If `path` is an existing directory the file goes into it as `name`, else it becomes `path`. In a pull both are hints:
- * the client decides what its own files are called. */
+/*
+ * If `path` is an existing directory the file goes into it as `name`, else it becomes `path`. In a pull both are hints:
+ * the client decides what its own files are called.
+ *
+ * A tree is a DIRECTORY that is not BELOW, placed by the same rule: the top. After its RESULT of STATUS_OK come the entries, with
+ * the same request and BELOW: `path` is the directory they are in, as seen from the top, "" for the top itself, without links
+ * in it, and `name` the entry. A directory comes before what it contains. When all RESULTs are there come the hard links, then the
+ * directories once more, with LEAVE, what is in them first and the top last. Trees do not overlap.
+ */
 struct wire_file {
 	uint32_t file;    /* counts up from 0 in a session */
 	uint32_t request; /* pull: the GET it answers; push: 0 */
@@ -191,10 +207,19 @@ struct wire_window {
 	uint32_t rkey;
 };
 
+enum wire_get_flags {
+	WIRE_GET_TREE = 1 << 0 /* a directory: with all that is in it */
+};
+
 struct wire_get {
 	uint32_t request;      /* counts up from 0 */
-	uint32_t flags;        /* 0 */
+	uint32_t flags;        /* enum wire_get_flags */
 	struct wire_text path; /* 1..WIRE_PATH_MAX */
+};
+
+struct wire_link {
+	uint32_t file;
+	struct wire_text text; /* 1..WIRE_PATH_MAX */
 };
 
 struct wire_ping {
@@ -219,6 +244,7 @@ struct wire_record {
 		struct wire_result result;
 		struct wire_window window;
 		struct wire_get get;
+		struct wire_link link;
 		struct wire_ping ping;     /* PING, PONG */
 		struct wire_status status; /* DONE, ERROR */
 	};

@@ -132,10 +132,52 @@ START_TEST(file_numbers_out_of_range_are_refused)
 	assert_taken(&rec);
 	ck_assert_int_eq(decode_patched(WIRE_FILE, 27, "\x80", 1), -EBADMSG);
 	rec = sample(WIRE_FILE);
-	rec.file.flags = 1 << 6;
+	rec.file.flags = 1 << 12;
 	assert_not_encoded(&rec);
-	ck_assert_int_eq(decode_patched(WIRE_FILE, 12, "\x40", 1), -EBADMSG);
+	ck_assert_int_eq(decode_patched(WIRE_FILE, 13, "\x10", 1), -EBADMSG);
 	ck_assert_int_eq(decode_patched(WIRE_FILE, 15, "\x80", 1), -EBADMSG);
+}
+END_TEST
+
+static void assert_kind(uint32_t flags, bool taken)
+{
+	struct wire_record rec = sample(WIRE_FILE);
+
+	rec.file.flags = flags;
+	rec.file.size = 0;
+	if (taken)
+		assert_taken(&rec);
+	else
+		assert_not_encoded(&rec);
+}
+
+START_TEST(kinds_that_exclude_each_other_are_refused)
+{
+	struct wire_record rec = sample(WIRE_FILE);
+
+	assert_kind(WIRE_FILE_DIRECTORY, true);
+	assert_kind(WIRE_FILE_DIRECTORY | WIRE_FILE_BELOW | WIRE_FILE_LEAVE, true);
+	assert_kind(WIRE_FILE_SYMLINK, true);
+	assert_kind(WIRE_FILE_HARD_LINK | WIRE_FILE_BELOW, true);
+	assert_kind(WIRE_FILE_HARD_LINK, false);
+	assert_kind(WIRE_FILE_LEAVE, false);
+	assert_kind(WIRE_FILE_SYMLINK | WIRE_FILE_LEAVE, false);
+	assert_kind(WIRE_FILE_SYMLINK | WIRE_FILE_DIRECTORY, false);
+	assert_kind(WIRE_FILE_DIRECTORY | WIRE_FILE_UNSIZED, false);
+	rec.file.flags = WIRE_FILE_DIRECTORY; /* with a size */
+	assert_not_encoded(&rec);
+	ck_assert_int_eq(decode_patched(WIRE_FILE, 12, "\x61", 1), -EBADMSG);
+}
+END_TEST
+
+START_TEST(link_to_nowhere_is_refused)
+{
+	struct wire_record rec = sample(WIRE_LINK);
+
+	rec.link.text.len = 0;
+	assert_not_encoded(&rec);
+	rec.link.text = (struct wire_text){ "a\0b", 3 };
+	assert_not_encoded(&rec);
 }
 END_TEST
 
@@ -189,7 +231,7 @@ START_TEST(unknown_chunk_and_get_flags_are_refused)
 	ck_assert_int_eq(decode_patched(WIRE_DATA, 10, "\x03\0", 2), -EBADMSG);
 	ck_assert_int_eq(decode_patched(WIRE_DATA, 10, "\0\x80", 2), -EBADMSG);
 	rec = sample(WIRE_GET);
-	rec.get.flags = 1;
+	rec.get.flags = 1 << 1;
 	assert_not_encoded(&rec);
 	ck_assert_int_eq(decode_patched(WIRE_GET, 8, "\0\0\0\x01", 4), -EBADMSG);
 }
@@ -355,6 +397,8 @@ Suite *wire_limits_suite(void)
 	tcase_add_test(tc, longest_file_record_fits_a_message);
 	tcase_add_test(tc, file_path_may_be_empty_but_holds_no_nul);
 	tcase_add_test(tc, file_numbers_out_of_range_are_refused);
+	tcase_add_test(tc, kinds_that_exclude_each_other_are_refused);
+	tcase_add_test(tc, link_to_nowhere_is_refused);
 	tcase_add_test(tc, file_times_of_any_sign_survive);
 	tcase_add_test(tc, empty_chunk_is_refused);
 	tcase_add_test(tc, chunk_past_the_largest_offset_is_refused);

@@ -121,6 +121,12 @@ const struct wire_sample wire_samples[WIRE_TYPE_END - 1] = {
 	  "\x11\0"
 	  "no",
 	  true },
+	{ { .type = WIRE_LINK, .link = { .file = 7, .text = TEXT("../x") } },
+	  12,
+	  "\x0e\0\x08\0"
+	  "\x07\0\0\0"
+	  "../x",
+	  true },
 };
 
 int wire_sample_decode(const uint8_t *p, size_t len, struct wire_record *ret_rec)
@@ -206,6 +212,10 @@ void assert_record(const struct wire_record *a, const struct wire_record *b)
 	case WIRE_ERROR:
 		ck_assert_uint_eq(a->status.status, b->status.status);
 		assert_text(a->status.text, b->status.text);
+		break;
+	case WIRE_LINK:
+		ck_assert_uint_eq(a->link.file, b->link.file);
+		assert_text(a->link.text, b->link.text);
 		break;
 	case WIRE_TYPE_END:
 		ck_abort();

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+/*
+ * A directory and its entries, one item after the other. Directory by directory the walk is read ahead, a batch at a time, on a
+ * worker. Two things wait for the RESULTs of everything before: the entries for that of the top, so that a destination that cannot be
+ * made costs one error and not one for each file; and the directories' attributes, which only last when nothing is
+ * made in them any more.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "sender_impl.h"
+#include "util.h"
+#include "walk.h"
+
+#define BATCH 256
+#define WRITABLE_DIRECTORY 0700 /* what it takes to make files in it */
+
+enum tree_stage {
+	TREE_TOP,    /* the top was named: waits for its RESULT */
+	TREE_WALK,   /* entries */
+	TREE_SETTLE, /* all were named: waits for their RESULTs */
+	TREE_LEAVE,  /* directories once more */
+	TREE_LAST    /* all was named */
+};
+
+struct batch {
+	struct walk_entry entries[BATCH];
+	unsigned int count, taken;
+};
+
+/* A directory that is to get its attributes. */
+struct left {
+	struct left *next;
+	struct stat stat;
+	char *dir, *name;
+};
+
+struct tree {
+	struct sender *sender;
+	enum tree_stage stage;
+	struct walk walk;
+	struct io_job job;
+	bool reading, walked;
+	int result;
+	struct batch batches[2], *now, *ahead; /* `ahead` is the worker's while reading */
+	struct left *left;
+	struct send_item top;
+	enum status status; /* of what no entry could say */
+};
+
+static struct send_item copy_item(const struct send_item *item)
+{
+	struct send_item copy = *item;
+
+	copy.path = strdup(item->path);
+	copy.target = strdup(item->target);
+	copy.name = strdup(item->name);
+	return copy;
+}
+
+int sender_tree_open(struct sender *s, struct send_file *f)
+{
+	return walk_open(&s->tree->walk, f->item.root, f->item.path);
+}
+
+static struct tree *tree_new(struct sender *s, const struct send_item *top)
+{
+	struct tree *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->sender = s;
+	walk_init(&t->walk);
+	t->now = &t->batches[0];
+	t->ahead = &t->batches[1];
+	t->top = copy_item(top);
+	return t;
+}
+
+/* Loop: before sender_tree_open(). */
+int sender_tree_new(struct sender *s, const struct send_item *top)
+{
+	s->tree = tree_new(s, top);
+	return s->tree ? 0 : -ENOMEM;
+}
+
+void sender_tree_begin(struct sender *s, struct send_file *f)
+{
+	f->item.flags |= WIRE_FILE_DIRECTORY;
+	f->in.stat = s->tree->top.stat = s->tree->walk.stat;
+	f->all_filled = true;
+}
+
+void sender_tree_top_done(struct sender *s, bool good)
+{
+	if (good)
+		s->tree->stage = TREE_WALK;
+	else
+		sender_tree_free(s);
+}
+
+void sender_tree_lost(struct sender *s, enum status status)
+{
+	if (s->tree && s->tree->status == STATUS_OK)
+		s->tree->status = status;
+}
+
+/* ---- reading ahead ------------------------------------------------------------------------------------------ */
+
+static void run_read(struct io_job *job)
+{
+	struct tree *t = container_of(job, struct tree, job);
+
+	t->result = walk_read(&t->walk, t->ahead->entries, BATCH);
+}
+
+static void on_read(struct io_job *job)
+{
+	struct tree *t = container_of(job, struct tree, job);
+
+	t->reading = false;
+	if (t->result < 0)
+		sender_tree_lost(t->sender, status_from_errno(t->result));
+	t->ahead->count = t->result > 0 ? (unsigned int)t->result : 0;
+	t->walked = t->result <= 0;
+	sender_job_ended(t->sender);
+}
+
+static void read_ahead(struct tree *t)
+{
+	if (t->reading || t->walked || t->ahead->count)
+		return;
+	t->reading = true;
+	sender_submit(t->sender, &t->job, run_read, on_read);
+}
+
+/* The next entry, or NULL: none is there yet, or none is left (walked). */
+static struct walk_entry *next_entry(struct tree *t)
+{
+	struct batch *done = t->now;
+
+	if (t->now->taken == t->now->count && !t->reading && t->ahead->count) {
+		t->now = t->ahead;
+		t->ahead = done;
+		done->count = done->taken = 0;
+	}
+	read_ahead(t);
+	return t->now->taken < t->now->count ? &t->now->entries[t->now->taken++] : NULL;
+}
+
+/* ---- entries as items --------------------------------------------------------------------------------------- */
+
+static char *join(const char *dir, const char *name)
+{
+	char *path;
+
+	return asprintf(&path, "%s%s%s", dir, *dir ? "/" : "", name) < 0 ? NULL : path;
+}
+
+/* -ENOMEM: a string is missing. */
+static int item_is_whole(const struct send_item *item)
+{
+	return item->path && item->target && item->name ? 1 : -ENOMEM;
+}
+
+/* An item like the top, of what is at `dir`/`name`; takes both strings. */
+static struct send_item item_below(const struct tree *t, char *dir, char *name, const struct stat *st)
+{
+	const uint32_t inherited = WIRE_FILE_PRESERVE | WIRE_FILE_SYNC | WIRE_FILE_NO_SYNC | WIRE_FILE_NO_CLOBBER;
+
+	return (struct send_item){
+		.root = t->walk.top,
+		.path = dir && name ? join(dir, name) : NULL,
+		.target = dir,
+		.name = name,
+		.request = t->top.request,
+		.flags = (t->top.flags & inherited) | WIRE_FILE_BELOW,
+		.stat = *st,
+	};
+}
+
+static bool needs_leave(const struct tree *t, const struct stat *st)
+{
+	return (t->top.flags & WIRE_FILE_PRESERVE) || (st->st_mode & WRITABLE_DIRECTORY) != WRITABLE_DIRECTORY;
+}
+
+static int remember_directory(struct tree *t, const struct walk_entry *e)
+{
+	struct left *left = calloc(1, sizeof(*left));
+
+	if (!left)
+		return -ENOMEM;
+	left->stat = e->stat;
+	left->dir = strdup(e->dir);
+	left->name = strdup(e->name);
+	left->next = t->left;
+	t->left = left;
+	return left->dir && left->name ? 0 : -ENOMEM;
+}
+
+static int entry_item(struct tree *t, struct walk_entry *e, struct send_item *ret_item)
+{
+	struct send_item item;
+	int r = 0;
+
+	if (S_ISDIR(e->stat.st_mode) && !e->error && needs_leave(t, &e->stat))
+		r = remember_directory(t, e);
+	item = item_below(t, steal_ptr(e->dir), steal_ptr(e->name), &e->stat);
+	if (e->error)
+		item.status = status_from_errno(e->error);
+	if (S_ISDIR(e->stat.st_mode))
+		item.flags |= WIRE_FILE_DIRECTORY;
+	else if (S_ISLNK(e->stat.st_mode) && e->link)
+		item.flags |= WIRE_FILE_SYMLINK;
+	else if (S_ISREG(e->stat.st_mode))
+		item.seen = true;
+	else if (!e->error)
+		item.status = STATUS_NOT_REGULAR;
+	item.link = steal_ptr(e->link);
+	*ret_item = item;
+	return r < 0 ? r : item_is_whole(ret_item);
+}
+
+static int walk_item(struct tree *t, struct send_item *ret_item)
+{
+	struct walk_entry *e;
+	int r;
+
+	while ((e = next_entry(t))) {
+		if (strcmp(e->name, ".") == 0) { /* the top itself */
+			sender_tree_lost(t->sender, status_from_errno(e->error));
+			walk_entry_done(e);
+			continue;
+		}
+		r = entry_item(t, e, ret_item);
+		walk_entry_done(e);
+		return r;
+	}
+	if (t->walked && t->now->taken == t->now->count && !t->ahead->count)
+		t->stage = TREE_SETTLE;
+	return 0;
+}
+
+static int leave_item(struct tree *t, struct send_item *ret_item)
+{
+	struct left *left = t->left;
+
+	if (left) {
+		t->left = left->next;
+		*ret_item = item_below(t, left->dir, left->name, &left->stat);
+		free(left);
+	} else {
+		t->stage = TREE_LAST;
+		*ret_item = copy_item(&t->top);
+		ret_item->status = t->status;
+	}
+	ret_item->flags |= WIRE_FILE_DIRECTORY | WIRE_FILE_LEAVE;
+	return item_is_whole(ret_item);
+}
+
+int sender_tree_next(struct sender *s, struct send_item *ret_item)
+{
+	struct tree *t = s->tree;
+	int r = 0;
+
+	if (t->stage == TREE_WALK)
+		r = walk_item(t, ret_item);
+	if (r == 0 && t->stage == TREE_SETTLE && !s->busy_files)
+		t->stage = TREE_LEAVE;
+	if (r == 0 && t->stage == TREE_LEAVE)
+		return leave_item(t, ret_item);
+	if (r == 0 && t->stage == TREE_LAST && !s->busy_files) {
+		sender_tree_free(s);
+		return -ENODATA;
+	}
+	return r;
+}
+
+void sender_tree_free(struct sender *s)
+{
+	struct tree *t = s->tree;
+	struct left *left;
+
+	if (!t)
+		return;
+	for (int i = 0; i < 2; i++)
+		while (t->batches[i].taken < t->batches[i].count)
+			walk_entry_done(&t->batches[i].entries[t->batches[i].taken++]);
+	while ((left = t->left)) {
+		t->left = left->next;
+		free(left->dir);
+		free(left->name);
+		free(left);
+	}
+	walk_close(&t->walk);
+	send_item_done(&t->top);
+	free(t);
+	s->tree = NULL;
+}

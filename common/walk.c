@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+/*
+ * Walking a tree. See walk.h. Called by the sender's jobs; the sender owns the struct and closes it.
+ *
+ * Directories wait on a stack, so the walk goes deep before it goes on: the stack holds the brothers of the directories on the
+ * way down and no more. Each is opened from the top by its whole path, without following links, which holds what was
+ * looked at and what is entered together however the tree changes meanwhile.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "beneath.h"
+#include "cleanup.h"
+#include "error.h"
+#include "sys.h"
+#include "util.h"
+#include "walk.h"
+
+struct walk_pending {
+	struct walk_pending *next;
+	struct stat stat;
+	int error;
+	char path[];
+};
+
+void walk_init(struct walk *w)
+{
+	*w = (struct walk){ .top = -1 };
+}
+
+int walk_open(struct walk *w, int root, const char *path)
+{
+	int fd = beneath_open(root, path, O_PATH | O_DIRECTORY, 0);
+
+	if (fd < 0)
+		return fd;
+	w->top = fd;
+	w->path = strdup("");
+	if (!w->path)
+		return -ENOMEM;
+	if (sys_fstat(fd, &w->stat) < 0)
+		return fail(-errno, "stat of a directory");
+	fd = sys_openat(w->top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	w->dir = fdopendir(fd);
+	if (w->dir)
+		return 0;
+	close(fd);
+	return -ENOMEM;
+}
+
+static struct walk_pending *new_pending(const char *dir, const char *name, const struct stat *st)
+{
+	size_t len = strlen(dir) + 1 + strlen(name) + 1;
+	struct walk_pending *p = malloc(sizeof(*p) + len);
+
+	if (!p)
+		return NULL;
+	*p = (struct walk_pending){ .stat = *st };
+	snprintf(p->path, len, "%s%s%s", dir, *dir ? "/" : "", name);
+	return p;
+}
+
+static void push(struct walk_pending **stack, struct walk_pending *p)
+{
+	p->next = *stack;
+	*stack = p;
+}
+
+static struct walk_pending *pop(struct walk_pending **stack)
+{
+	struct walk_pending *p = *stack;
+
+	if (p)
+		*stack = p->next;
+	return p;
+}
+
+/* st_size is a hint only: /proc says 0. */
+static int read_link(int dir_fd, const char *name, char **ret_text)
+{
+	char text[PATH_MAX];
+	ssize_t n = sys_readlinkat(dir_fd, name, text, sizeof(text));
+
+	if (n < 0)
+		return -errno;
+	if (n == sizeof(text))
+		return -ENAMETOOLONG;
+	*ret_text = strndup(text, (size_t)n);
+	return *ret_text ? 0 : -ENOMEM;
+}
+
+static int fill_entry(struct walk *w, const char *name, struct walk_entry *e)
+{
+	struct walk_pending *p;
+
+	*e = (struct walk_entry){ .dir = strdup(w->path), .name = strdup(name) };
+	if (!e->dir || !e->name)
+		return -ENOMEM;
+	if (sys_fstatat(dirfd(w->dir), name, &e->stat, AT_SYMLINK_NOFOLLOW) < 0) {
+		e->error = -errno;
+		e->stat = (struct stat){ 0 };
+		return 0;
+	}
+	if (S_ISLNK(e->stat.st_mode))
+		e->error = read_link(dirfd(w->dir), name, &e->link);
+	if (!S_ISDIR(e->stat.st_mode))
+		return e->error == -ENOMEM ? -ENOMEM : 0;
+	p = new_pending(w->path, name, &e->stat);
+	if (!p)
+		return -ENOMEM;
+	push(&w->pending, p);
+	return 0;
+}
+
+/* The directory itself, once more: with what kept it from being read. */
+static int report_failed(struct walk *w, struct walk_entry *e)
+{
+	_cleanup_free_ struct walk_pending *p = pop(&w->failed);
+	char *slash = strrchr(p->path, '/');
+
+	*e = (struct walk_entry){ .stat = p->stat, .error = p->error };
+	e->dir = slash ? strndup(p->path, (size_t)(slash - p->path)) : strdup("");
+	e->name = strdup(slash ? slash + 1 : p->path);
+	return e->dir && e->name ? 0 : -ENOMEM;
+}
+
+static void leave_dir(struct walk *w)
+{
+	if (w->dir)
+		closedir(w->dir);
+	w->dir = NULL;
+	free(steal_ptr(w->path));
+}
+
+/* False: there is none left. One that cannot be opened is put aside. */
+static bool enter_next(struct walk *w)
+{
+	struct walk_pending *p = pop(&w->pending);
+	int fd;
+
+	if (!p)
+		return false;
+	fd = beneath_open_nofollow(w->top, p->path, O_RDONLY | O_DIRECTORY, 0);
+	if (fd >= 0)
+		w->path = strdup(p->path);
+	if (fd >= 0 && w->path)
+		w->dir = fdopendir(fd);
+	if (w->dir) {
+		free(p);
+		return true;
+	}
+	if (fd >= 0)
+		close(fd);
+	free(steal_ptr(w->path));
+	p->error = fd < 0 ? fd : -ENOMEM;
+	push(&w->failed, p);
+	return true;
+}
+
+/* 1: *e is filled. 0: this directory is done. */
+static int read_one(struct walk *w, struct walk_entry *e)
+{
+	struct dirent *d;
+	int r;
+
+	do {
+		errno = 0;
+		d = readdir(w->dir);
+	} while (d && (!strcmp(d->d_name, ".") || !strcmp(d->d_name, "..")));
+	if (d) {
+		r = fill_entry(w, d->d_name, e);
+		if (r < 0)
+			walk_entry_done(e);
+		return r < 0 ? r : 1;
+	}
+	if (errno) {
+		struct walk_pending *p = new_pending("", *w->path ? w->path : ".", &w->stat);
+
+		if (!p)
+			return -ENOMEM;
+		p->error = -errno;
+		push(&w->failed, p);
+	}
+	leave_dir(w);
+	return 0;
+}
+
+int walk_read(struct walk *w, struct walk_entry *entries, unsigned int max)
+{
+	unsigned int count = 0;
+	int r = 0;
+
+	while (count < max && r >= 0) {
+		if (w->failed) {
+			r = report_failed(w, &entries[count]);
+			if (r < 0)
+				walk_entry_done(&entries[count]);
+			else
+				count++;
+		} else if (w->dir) {
+			r = read_one(w, &entries[count]);
+			if (r > 0)
+				count++;
+		} else if (!enter_next(w)) {
+			break;
+		}
+	}
+	if (r >= 0)
+		return (int)count;
+	while (count)
+		walk_entry_done(&entries[--count]);
+	return r;
+}
+
+void walk_close(struct walk *w)
+{
+	struct walk_pending *p;
+
+	leave_dir(w);
+	while ((p = pop(&w->pending)) || (p = pop(&w->failed)))
+		free(p);
+	if (w->top >= 0)
+		close(w->top);
+	walk_init(w);
+}
+
+void walk_entry_done(struct walk_entry *e)
+{
+	free(e->dir);
+	free(e->name);
+	free(e->link);
+	*e = (struct walk_entry){ 0 };
+}

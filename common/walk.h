@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * A directory and all below it, entry by entry: what the sender of a tree reads. One directory is open at a time besides the
+ * top; what remains to be entered is remembered by its path. All calls but walk_init() and walk_entries_done() block and
+ * belong to an I/O worker, one at a time.
+ *
+ * A directory is reported before anything in it. The top is not reported. Nothing below the top is reached through a symlink,
+ * even if one takes the place of a directory meanwhile.
+ */
+#ifndef RDCP_WALK_H
+#define RDCP_WALK_H
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+struct walk_entry {
+	char *dir;  /* where it is, as seen from the top: "" or "a/b"; owned by the entry */
+	char *name; /* owned */
+	char *link; /* the text of a symlink, owned; else NULL */
+	struct stat stat;
+	int error; /* negative errno: it could not be looked at (stat is zeroed), or, of a directory, read */
+};
+
+struct walk_pending;
+
+struct walk {
+	int top;          /* O_PATH; -1: not open */
+	struct stat stat; /* of the top */
+	DIR *dir;         /* being read, or NULL */
+	char *path;       /* of it */
+	struct walk_pending *pending;
+	struct walk_pending *failed; /* could not be read: to be reported */
+};
+
+void walk_init(struct walk *w);
+
+/* Opens `path` beneath `root` (see beneath.h), symlinks followed. -ENOTDIR: no directory. */
+int walk_open(struct walk *w, int root, const char *path);
+
+/* Fills at most `max` entries and returns how many; 0: that was all. -ENOMEM, with nothing filled. */
+int walk_read(struct walk *w, struct walk_entry *entries, unsigned int max);
+
+void walk_close(struct walk *w);
+void walk_entry_done(struct walk_entry *e); /* fine on a zeroed one */
+
+#endif
