@@ -186,6 +186,11 @@ static int apply_settings(struct config_loader *l, const struct config_section *
 
 /* ---- sections into structs -------------------------------------------------------------------------------------- */
 
+bool config_name_is_good(const char *name)
+{
+	return *name && strlen(name) <= CONFIG_NAME_MAX && !name[strspn(name, NAME_BYTES)];
+}
+
 /* The name becomes the struct's also when it is wrong, so that later findings have something to call it. */
 static int take_name(struct config_loader *l, const struct config_section *s, char **ret_name)
 {
@@ -194,7 +199,7 @@ static int take_name(struct config_loader *l, const struct config_section *s, ch
 	else if (strlen(s->name) > CONFIG_NAME_MAX)
 		config_complain(&l->report, LOG_ERR, &s->at, "a name of %zu bytes is too long, at most %d",
 				strlen(s->name), CONFIG_NAME_MAX);
-	else if (s->name[strspn(s->name, NAME_BYTES)])
+	else if (!config_name_is_good(s->name))
 		config_complain(&l->report, LOG_ERR, &s->at,
 				"the name '%s' has bytes other than letters, digits and '._@-' in it", s->name);
 	*ret_name = strdup(s->name);

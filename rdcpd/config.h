@@ -94,6 +94,9 @@ typedef void (*config_say)(void *owner, int level, const char *text);
  */
 int config_load(const char *path, config_say say, void *owner, struct config **ret_config);
 
+/* Letters, digits and '._@-', 1 to 255 of them: what an export or a client may be called. */
+bool config_name_is_good(const char *name);
+
 struct config *config_ref(struct config *c);   /* returns c */
 struct config *config_unref(struct config *c); /* wipes and frees with the last one; NULL is fine; returns NULL */
 

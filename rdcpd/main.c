@@ -6,14 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "common/key.h"
 #include "common/log.h"
 #include "config.h"
 #include "daemon.h"
 #include "journal.h"
+#include "keys.h"
 
 #ifndef RDCP_VERSION
 #define RDCP_VERSION "0.1.0"
@@ -24,7 +22,7 @@ enum exit_status { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_CONFIG = 7
 struct arguments {
 	const char *config;
 	const char *generate_key;
-	bool check, debug;
+	bool check, list_keys, debug;
 };
 
 static const struct option_row {
@@ -35,7 +33,8 @@ static const struct option_row {
 } rows[] = {
 	{ 'c', "config", "FILE", "read FILE instead of " CONFIG_FILE " (and FILE.d/*.conf)" },
 	{ 'C', "check-config", NULL, "say what is wrong with the configuration, and end" },
-	{ 'G', "generate-key", "FILE", "make a new key in FILE, and end" },
+	{ 'G', "generate-key", "NAME", "make a new key for client NAME, or in a file if it has a '/', and end" },
+	{ 'L', "list-keys", NULL, "list clients, their keys and exports, and end" },
 	{ 'd', "debug", NULL, "log everything" },
 	{ 'h', "help", NULL, "print this, and end" },
 	{ 'V', "version", NULL, "print the version, and end" },
@@ -83,6 +82,9 @@ static int parse(int argc, char **argv, struct arguments *a)
 		case 'G':
 			a->generate_key = optarg;
 			break;
+		case 'L':
+			a->list_keys = true;
+			break;
 		case 'd':
 			a->debug = true;
 			break;
@@ -104,34 +106,6 @@ static int parse(int argc, char **argv, struct arguments *a)
 	return -1;
 }
 
-/* In a directory that hands its group on (/etc/rdcp/keys: rdcpd's) that group may read the key: the service is not root. */
-static int share_key(const char *path)
-{
-	struct stat st;
-
-	if (lstat(path, &st) < 0)
-		return -errno;
-	if (st.st_gid == getegid())
-		return 0;
-	return chmod(path, 0640) < 0 ? -errno : 0;
-}
-
-static int generate_key(const char *path)
-{
-	int r = key_generate(path);
-
-	if (r == 0)
-		r = share_key(path);
-
-	if (r < 0) {
-		fprintf(stderr, "rdcpd: cannot make a key in '%s': %s%s\n", path, strerror(-r),
-			r == -EEXIST ? "; remove it first if it is not used any more" : "");
-		return EXIT_FAILED;
-	}
-	printf("new key in '%s'; name it as key-file in a [client] section, and give a copy to that client\n", path);
-	return EXIT_OK;
-}
-
 static void say(void *owner, int level, const char *text)
 {
 	log_write(level, "%s", text);
@@ -149,13 +123,16 @@ int main(int argc, char **argv)
 	log_open("rdcpd", args.debug ? LOG_DEBUG : LOG_INFO);
 	journal_open();
 	if (args.generate_key)
-		return generate_key(args.generate_key);
+		return keys_generate(args.generate_key, args.config, stdout, stderr) < 0 ? EXIT_FAILED : EXIT_OK;
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* RLIMIT_FSIZE: writes fail with EFBIG instead */
 	r = config_load(args.config, say, NULL, &config);
 	if (r < 0)
 		return EXIT_CONFIG;
-	if (args.check) {
+	if (args.list_keys) {
+		keys_list(config, stdout);
+		status = EXIT_OK;
+	} else if (args.check) {
 		printf("%s: no errors\n", args.config);
 		status = EXIT_OK;
 	} else {

@@ -29,6 +29,7 @@
 #include "common/slab.h"
 #include "common/util.h"
 #include "journal.h"
+#include "keys.h"
 #include "serve.h"
 #include "store.h"
 
@@ -330,15 +331,17 @@ static void run(struct session *s)
 static void *thread_main(void *arg)
 {
 	struct session *s = arg;
-	char context[UUID_STR_LEN + NI_MAXHOST + 8];
+	char context[UUID_STR_LEN + NI_MAXHOST + 8], key[KEYS_FINGERPRINT_SIZE] = "none";
 	uint64_t one = 1;
 
 	snprintf(context, sizeof(context), "%.8s %s", s->id, s->peer_name);
 	log_set_context(context);
 	s->fields = (struct journal_session){ s->id, s->peer_name, access_grant_name(&s->args.grant) };
 	journal_set_session(&s->fields);
-	journal_write(JOURNAL_SESSION_STARTED, NULL, 0, "%s of client '%s', transfer %s", is_pull(s) ? "pull" : "push",
-		      s->fields.client, s->id);
+	if (s->args.grant.key)
+		keys_fingerprint(&s->args.grant.key->key, key);
+	journal_write(JOURNAL_SESSION_STARTED, NULL, 0, "%s of client '%s', key %s, transfer %s",
+		      is_pull(s) ? "pull" : "push", s->fields.client, key, s->id);
 	run(s);
 	atomic_store(&s->finished, true);
 	if (write(s->args.finished_fd, &one, sizeof(one)) < 0)

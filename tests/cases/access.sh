@@ -76,7 +76,7 @@ no_key()
 # A client that has a key does not talk to a daemon that cannot prove to have it.
 unproven_daemon()
 {
-	"$build/rdcpd" --generate-key key >/dev/null
+	"$build/rdcpd" --generate-key ./key >/dev/null
 	text f content
 	identity=(-i key)
 	copy f "$host:$there/f"
@@ -86,7 +86,7 @@ unproven_daemon()
 
 loose_key_of_client()
 {
-	"$build/rdcpd" --generate-key key >/dev/null
+	"$build/rdcpd" --generate-key ./key >/dev/null
 	chmod 0644 key
 	text f content
 	identity=(-i key)
@@ -122,7 +122,7 @@ refuses_to_start()
 
 loose_key_of_daemon()
 {
-	"$build/rdcpd" --generate-key key >/dev/null
+	"$build/rdcpd" --generate-key ./key >/dev/null
 	chmod 0644 key
 	exports+="
 [client alice]
@@ -132,9 +132,48 @@ key-file = $PWD/key"
 
 generated_key()
 {
-	"$build/rdcpd" --generate-key key >/dev/null || fail "exit status $?"
+	"$build/rdcpd" --generate-key ./key >/dev/null || fail "exit status $?"
 	[ "$(stat -c %a key)" = 600 ] || fail "mode $(stat -c %a key)"
-	! "$build/rdcpd" --generate-key key >/dev/null 2>&1 || fail "an existing key was replaced"
+	! "$build/rdcpd" --generate-key ./key >/dev/null 2>&1 || fail "an existing key was replaced"
+}
+
+# From nothing to a copy with what --generate-key says.
+key_of_a_name()
+{
+	local said
+
+	mkdir keys
+	said=$("$build/rdcpd" -c "$PWD/conf" --generate-key dora) || fail "exit status $?"
+	[ -f keys/dora.key ] || fail "no keys/dora.key: $said"
+	[[ $said == *"/conf.d/dora.conf"* ]] || fail "no drop-in is named: $said"
+	! "$build/rdcpd" -c "$PWD/conf" --generate-key 'do ra' 2>/dev/null || fail "a name that no client can have"
+	auth=key exports+=$'\n'${said#*reload:$'\n'}
+	daemon_start
+	identity=(-i keys/dora.key)
+	text f content
+	copy f "$host:$there/f"
+	expect_ok
+}
+
+# A fingerprint is what anybody can make of the key, and no part of it.
+listed_keys()
+{
+	local said print
+
+	keyed_daemon
+	said=$("$build/rdcpd" -c "$conf" --list-keys) || fail "exit status $?"
+	print=$(cut -d' ' -f2 "$case_dir/alice" | base64 -d | sha256sum | cut -c1-16)
+	[[ $said == *"alice "*" $print "*" srv:rw,ro:ro "*"$case_dir/alice"* ]] || fail "no $print of alice: $said"
+	[[ $said == *"bob "*" ro:ro "*"$case_dir/bob"* ]] || fail "no bob: $said"
+	[[ $said != *"$(cut -d' ' -f2 "$case_dir/alice" | cut -c1-8)"* ]] || fail "that is the key"
+	identity=(-i "$case_dir/alice")
+	copy f "$host:$there/f"
+	expect_ok
+	daemon_says "of client 'alice', key $print" || fail "the log does not tell which key: $(<"$log")"
+	chmod 0666 "$case_dir/alice"
+	"$build/rdcpd" -c "$conf" --list-keys >/dev/null 2>&1
+	status=$?
+	[ "$status" = 78 ] || fail "exit status $status of a configuration that is none"
 }
 
 client_has_its_exports()
@@ -365,6 +404,8 @@ access()
 	run missing_key_of_client_is_an_error missing_key_of_client
 	run loose_key_of_daemon_is_refused loose_key_of_daemon
 	run generated_key_is_private generated_key
+	run generated_key_of_a_name_is_ready_to_use key_of_a_name
+	run listed_keys_are_fingerprints listed_keys
 	run client_has_only_its_exports client_has_its_exports
 	run right_key_from_elsewhere_is_told_as_a_wrong_one address_elsewhere
 	run read_only_client_only_reads read_only_client
