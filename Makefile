@@ -13,6 +13,10 @@ MANDIR ?= $(PREFIX)/share/man
 SYSCONFDIR ?= /etc
 # units, sysusers.d, tmpfiles.d and modules-load.d live below it
 LIBDIR ?= $(PREFIX)/lib
+# Debian's zsh looks for those of packages in vendor-completions
+BASHDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
+FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 
 PKG_CONFIG ?= pkg-config
 CLANG ?= clang
@@ -179,7 +183,7 @@ build/fuzz/%: tests/fuzz/%.c $(COMMON) $(wildcard common/*.h)
 
 # Debian's names. Nothing is touched when all are there; elsewhere than on Debian it only says what is needed.
 DEPS := gcc libc6-dev clang libclang-rt-14-dev make pkg-config libibverbs-dev librdmacm-dev libsystemd-dev uuid-dev libxxhash-dev libsodium-dev check \
-	clang-format universal-ctags shellcheck mandoc \
+	clang-format universal-ctags shellcheck mandoc zsh fish \
 	rdma-core ibverbs-providers ibverbs-utils rdmacm-utils perftest rsync netcat-openbsd iproute2 util-linux procps strace valgrind \
 	busybox-static cpio kmod qemu-system-x86 linux-source-6.1 flex bison bc libelf-dev libssl-dev xz-utils
 deps: ## install the Debian packages that the build and the tests need and that are missing
@@ -210,7 +214,8 @@ CATALOGS := $(wildcard systemd/*.catalog)
 
 # their places below a prefix: rdcp/rdcp.1 -> man1/rdcp.1, systemd/tmpfiles.d/x.conf -> tmpfiles.d/x.conf
 man_places = $(foreach m,$(1),man$(patsubst .%,%,$(suffix $(m)))/$(notdir $(m)))
-FILES_RDCP = $(BINDIR)/rdcp $(addprefix $(MANDIR)/,$(call man_places,$(MAN_RDCP)))
+FILES_RDCP = $(BINDIR)/rdcp $(addprefix $(MANDIR)/,$(call man_places,$(MAN_RDCP))) \
+	$(BASHDIR)/rdcp $(ZSHDIR)/_rdcp $(FISHDIR)/rdcp.fish
 FILES_RDCPD = $(SBINDIR)/rdcpd $(addprefix $(MANDIR)/,$(call man_places,$(MAN_RDCPD))) \
 	$(addprefix $(UNITDIR)/,$(notdir $(UNITS))) $(patsubst systemd/%,$(LIBDIR)/%,$(DROPINS)) \
 	$(patsubst systemd/%,$(LIBDIR)/systemd/catalog/%,$(CATALOGS))
@@ -220,6 +225,9 @@ install: install-rdcp install-rdcpd ## install below PREFIX (/usr/local), staged
 install-rdcp: $(B)/rdcp
 	install -D -m 0755 $(B)/rdcp $(I)$(BINDIR)/rdcp
 	for m in $(MAN_RDCP); do install -D -m 0644 $$m $(I)$(MANDIR)/man$${m##*.}/$${m##*/} || exit; done
+	install -D -m 0644 rdcp/completion/rdcp.bash $(I)$(BASHDIR)/rdcp
+	install -D -m 0644 rdcp/completion/_rdcp $(I)$(ZSHDIR)/_rdcp
+	install -D -m 0644 rdcp/completion/rdcp.fish $(I)$(FISHDIR)/rdcp.fish
 
 install-rdcpd: $(B)/rdcpd
 	install -D -m 0755 $(B)/rdcpd $(I)$(SBINDIR)/rdcpd

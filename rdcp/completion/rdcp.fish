@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#
+# Completion of rdcp for fish: options and their values, local files, hosts with their colon, and behind the colon what is
+# there, if a key is there to ask with and the daemon answers within two seconds. tests/lint compares with `rdcp --help`.
+
+# The value of the first of the options $argv in front of the cursor.
+function __rdcp_value_of
+    set -l words (commandline -opc)
+    for i in (seq 2 (count $words))
+        for option in $argv
+            if test "$words[$i]" = "$option"; and test $i -lt (count $words)
+                echo $words[(math $i + 1)]
+                return
+            else if string match -q -- "$option=*" "$words[$i]"
+                string replace -- "$option=" '' "$words[$i]"
+                return
+            end
+        end
+    end
+    return 1
+end
+
+# The key to ask with, or none: then nothing is asked.
+function __rdcp_key
+    set -l key (__rdcp_value_of -i --identity)
+    test -n "$key"; or set key $RDCP_KEY_FILE
+    for file in ~/.config/rdcp/key /etc/rdcp/key
+        test -n "$key"; or not test -r $file; or set key $file
+    end
+    if test "$key" = none
+        echo none
+    else if test -f "$key"; and test -r "$key"
+        echo $key
+    else
+        return 1
+    end
+end
+
+function __rdcp_at_host
+    string match -q -r -- '^(\[[^]/]+\]|[^/:\[]+):' (commandline -ct | string unescape)
+end
+
+# HOST:PATH for what is in the folder that the word names so far.
+function __rdcp_remote
+    set -l word (commandline -ct | string unescape)
+    set -l part (string match -r -- '^(\[[^]/]+\]|[^/:\[]+):(.*/)?[^/]*$' "$word")
+    or return
+    string match -q -- 'rdcp://*' "$word"; and return
+    set -l key (__rdcp_key)
+    or return
+    set -l asked
+    for option in -P --port --transport
+        set -l value (__rdcp_value_of $option)
+        and set asked $asked $option $value
+    end
+    for option in -4 -6 --ipv4 --ipv6
+        contains -- $option (commandline -opc); and set asked $asked $option
+    end
+    set -l folder "$part[2]:$part[3]"
+    set -l program (commandline -opc)[1]
+    timeout 2 $program -q -i $key $asked --list --from0 -- "$folder" 2>/dev/null </dev/null | while read -lz entry
+        string match -q -r -- '[[:cntrl:]]' "$entry"; and continue
+        # hidden ones only when they are asked for
+        string match -q -- '.*' "$entry"; and not string match -q -r -- '[:/]\.[^/]*$' "$word"; and continue
+        echo "$folder$entry"
+    end
+end
+
+function __rdcp_hosts
+    string match -q -r -- '[:/]' (commandline -ct); and return
+    if contains -- --doctor (commandline -opc)
+        __fish_print_hostnames
+    else
+        __fish_print_hostnames | string replace -r -- '$' ':'
+    end
+end
+
+complete -c rdcp -n __rdcp_at_host -f -a '(__rdcp_remote)'
+complete -c rdcp -a '(__rdcp_hosts)' -d host
+
+complete -c rdcp -s i -l identity -r -F -d 'prove this key'
+complete -c rdcp -s p -l preserve -d 'keep modes and modification times'
+complete -c rdcp -l no-clobber -d 'leave files alone that exist already'
+complete -c rdcp -l fsync -x -a 'end file none' -d 'when files reach stable storage'
+complete -c rdcp -s q -l quiet -d 'show neither progress nor warnings'
+complete -c rdcp -s v -l verbose -d 'say more; twice: everything'
+complete -c rdcp -l progress -x -a 'auto always never' -d 'draw the progress line'
+complete -c rdcp -s P -l port -x -d 'the port of the daemon'
+complete -c rdcp -s 4 -l ipv4 -d 'use IPv4 addresses only'
+complete -c rdcp -s 6 -l ipv6 -d 'use IPv6 addresses only'
+complete -c rdcp -l transport -x -a 'rdma tcp' -d 'what carries the connection'
+complete -c rdcp -l connect-timeout -x -d 'give up a step of connecting after'
+complete -c rdcp -l timeout -x -d 'give up when the peer is silent for'
+complete -c rdcp -l slot-size -x -a '64K 256K 1M 4M 16M' -d 'bytes in a slot, 4K to 64M'
+complete -c rdcp -l slots -x -d 'slots in flight, a power of two'
+complete -c rdcp -l io-threads -x -d 'threads that read and write files'
+complete -c rdcp -l doctor -d 'check this machine, and the way to a host'
+complete -c rdcp -s h -l help -d 'print a summary of the options'
+complete -c rdcp -s V -l version -d 'print the version'
