@@ -2,14 +2,14 @@
 /*
  * Include and exclude rules of filter.h, written after rsync(1) and held to what rsync answers.
  *
- * Called by whoever walks a tree, for each name it meets, and by whoever takes rules from a command line or a peer. The
- * filter owns copies of its patterns and is not changed by asking. Only adding can fail.
+ * Called by whoever walks a tree, for each name it meets, and by whoever takes rules from a command line or a peer.
+ * The filter owns copies of its patterns and is not changed by asking. Only adding can fail.
  *
- * How a comparison stays short: of all '*' passed only the last is ever tried again, with one byte more. An earlier one
- * could do no better: everything in between was matched as early in the path as can be, and to stop earlier is to leave more
- * choice to what comes. This holds for '**' and for '*' apart, since '*' cannot leave its component: when the last '*'
- * stands before a '/', the '**' before it begins again behind the next '/', because from anywhere before it the same '*'
- * would end at the same '/'. So no byte of the path is compared twice with the same byte of the pattern by the same star.
+ * How a comparison stays short: of all '*' passed only the last is ever tried again, with one byte more. An earlier
+ * one could do no better: everything in between was matched as early in the path as can be, and to stop earlier is to
+ * leave more choice to what comes. This holds for '**' and for '*' apart, since '*' cannot leave its component: when
+ * the last '*' stands before a '/', the '**' before it begins again behind the next '/', because from anywhere before
+ * it the same '*' would end at the same '/'.
  */
 #include "filter.h"
 
@@ -54,8 +54,8 @@ static const char *bracket_byte(const char *p, const char *end, unsigned char *r
 }
 
 /*
- * One member of a bracket: a byte, a range or a class. NULL: it is none, and such a pattern matches nothing. A range that
- * runs backwards is its first byte, as in rsync.
+ * One member of a bracket: a byte, a range or a class. NULL: it is none, and such a pattern matches nothing. A range
+ * that runs backwards is its first byte, as in rsync.
  */
 static const char *bracket_member(const char *p, const char *end, unsigned char c, bool *found)
 {
@@ -244,7 +244,7 @@ bool filter_excludes(const struct filter *f, const char *path, bool directory)
 	return false;
 }
 
-/* As rsync does, wildcards are looked for in the bytes, whether a backslash precedes them or a bracket is around them. */
+/* As rsync does, this looks for the bytes of wildcards, whether or not a backslash or a bracket makes them plain. */
 static void rule_study(struct filter_rule *rule)
 {
 	size_t len = strlen(rule->pattern);

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Which names of a tree are copied: an ordered list of include and exclude rules, with the meaning that rsync(1) gives
- * them under "PATTERN MATCHING RULES". The first rule that matches decides; a name that none matches is included. What is
- * below an excluded directory is not asked for: the caller does not enter it.
+ * Which names of a tree are copied: an ordered list of include and exclude rules, with the meaning that rsync(1)
+ * gives them under "PATTERN MATCHING RULES". The first rule that matches decides; a name that none matches is included.
+ * What is below an excluded directory is not asked for: the caller does not enter it.
  *
  *   a '/' in front      anchors the pattern at the top of the tree
  *   a '/' at the end    only directories match; it does not count in what follows
  *   without '**'        compared with the end of the path, with as many components as the pattern has
  *   with '**'           compared with the whole path, and with what follows any '/' of it
- *   '?', '*'            one byte, any bytes, within a component; '**' also goes across '/', and in front matches at the top
+ *   '?', '*'            one byte, any bytes, within a component; '**' also across '/', and in front also at the top
  *   '[a-z]', '[!a]'     one byte of these, or none of these and no '/'; '[[:alpha:]]' and its kin
  *   '/' and three '*'   at the end: the directory and all that is below it
  *   a backslash         makes what follows a plain byte; itself one in a pattern without wildcards
  *
- * Names and patterns are bytes, in no encoding; classes like [:alpha:] are those of ASCII. Patterns may come from a peer:
- * a comparison takes no more than (bytes of pattern) x (bytes of path) steps, no memory and no recursion.
+ * Names and patterns are bytes, in no encoding; classes like [:alpha:] are those of ASCII. Patterns may come from a
+ * peer: a comparison takes about (bytes of pattern) x (bytes of path) steps at worst, no memory and no recursion. With
+ * all limits reached that is a second for a path of the greatest length, a few hundredths for a usual one.
  */
 #ifndef RDCP_FILTER_H
 #define RDCP_FILTER_H
@@ -64,8 +65,8 @@ int filter_add(struct filter *f, const char *pattern, bool include);
 int filter_add_line(struct filter *f, const char *line, bool include);
 
 /*
- * `path` is relative to the top of the tree, without a slash in front or at the end; the top itself ("." or "") is never
- * excluded, nor is a path beyond WIRE_PATH_MAX bytes: it has to fail where somebody hears of it.
+ * `path` is relative to the top of the tree, without a slash in front or at the end; the top itself ("." or "") is
+ * never excluded, nor is a path beyond WIRE_PATH_MAX bytes: it has to fail where somebody hears of it.
  */
 bool filter_excludes(const struct filter *f, const char *path, bool directory);
 
