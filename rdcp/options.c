@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * The command line. Called by main only. Everything about an option stands in its row of `rows`: how it is spelled,
- * what --help says, where and how its value is stored. Adding an option is adding a row (and a paragraph to rdcp.1,
- * which `make lint` asks for).
+ * what --help says, where and how its value is stored. Adding an option is adding a row (and a paragraph to rdcp.1 and a
+ * line to each file of completion/, which `make lint` asks for).
  *
  * Borrows argv; owns the operands it made of it. A failure leaves a sentence and nothing to release.
  */
