@@ -72,7 +72,8 @@ _rdcp_add()
 	case $kept_quote in
 	\') special="" text=${text//\'/\'\\\'\'} ;;
 	\") special="\\\"\$\`" ;;
-	*) special="\\ \"'\`\$&|;<>()[]{}*?!#~:=@^" ;;
+	# the last ones would break the word for readline, unless it was told not to
+	*) special="\\ \"'\`\$&|;<>()[]{}*?!#~^$breaks" ;;
 	esac
 	for ((c = 0; c < ${#special}; c++)); do
 		text=${text//"${special:c:1}"/\\"${special:c:1}"}
@@ -247,7 +248,7 @@ _rdcp_option()
 
 _rdcp()
 {
-	local words raw quote expands argument cur kept kept_quote typed operands='' i
+	local words raw quote expands argument cur kept kept_quote typed breaks='' operands='' i
 
 	COMPREPLY=()
 	_rdcp_scan "${COMP_LINE:0:COMP_POINT}"
@@ -257,6 +258,9 @@ _rdcp()
 	kept=${words[-1]} kept_quote=$quote
 	_rdcp_scan "${COMP_LINE:0:COMP_POINT}"
 	cur=${words[-1]}
+	for i in : = @; do
+		[[ -n ${COMP_WORDBREAKS-} && $COMP_WORDBREAKS != *"$i"* ]] || breaks+=$i
+	done
 	compopt -o nospace 2>/dev/null
 	if [[ -n $expands || ($raw == \~* && $raw != */*) ]]; then
 		compopt +o nospace -o default -o filenames 2>/dev/null

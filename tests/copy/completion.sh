@@ -91,6 +91,7 @@ bash_offers()
 	offers of_ipv6_host_is_in_brackets 'rdcp [' '[' '\[fe80\:\:1\]:'
 	offers behind_the_colon_is_remote 'rdcp storage:p' p 'plain.txt '
 	offers of_all_remote_names_escapes_them 'rdcp storage:' '' 'with\ space ' 'plain.txt ' 'dir/' 'co\:lon ' "\\\"quo\\'te\\\$ "
+	COMP_WORDBREAKS=$' \t\n"'\''><;|&(' offers of_whole_words_if_readline_takes_them 'rdcp storage:w' storage:w 'storage:with\ space '
 	offers of_hidden_names_is_on_demand 'rdcp storage:.' . '.hidden '
 	offers in_double_quotes_escapes_less 'rdcp "storage:' 'storage:' 'storage:with space' 'storage:plain.txt' 'storage:dir/' \
 		'storage:co:lon' "storage:\\\"quo'te\\\$"
