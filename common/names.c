@@ -2,8 +2,8 @@
 /*
  * The set of names.h: a table with open addressing, at most three quarters full, that doubles.
  *
- * Called from the loop thread of whoever retries a transfer, which owns the set. Only adding can fail, and then the set is
- * as it was: a file that is not remembered as done is only copied again.
+ * Called from the loop thread of whoever retries a transfer, which owns the set. When adding fails the set is as it
+ * was: a file that is not remembered as done is only copied again.
  */
 #include "names.h"
 

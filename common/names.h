@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * A set of names, each remembered as a hash of 128 bits: which files of a tree are done, for the next attempt at a
- * transfer that broke. Names can be added and found, not listed and not taken out; a name costs 22 to 43 bytes of memory.
+ * transfer that broke. Names can be added and found, not listed and not taken out; a name costs 22 to 43 bytes.
  *
  * The hash is XXH3 with a secret of the set's own, drawn when it is set up: whoever chooses the names of the files cannot
  * choose two that pass for one. Two of 10 million names do so by chance once in 10^24 transfers.
