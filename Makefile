@@ -13,6 +13,7 @@ MANDIR ?= $(PREFIX)/share/man
 SYSCONFDIR ?= /etc
 # units, sysusers.d, tmpfiles.d and modules-load.d live below it
 LIBDIR ?= $(PREFIX)/lib
+DATADIR ?= $(PREFIX)/share/rdcp
 # Debian's zsh looks for those of packages in vendor-completions
 BASHDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
@@ -209,6 +210,8 @@ CONFDIR = $(SYSCONFDIR)/rdcp
 MAN_RDCP := $(wildcard rdcp/*.1)
 MAN_RDCPD := $(wildcard rdcpd/*.[578] common/*.7)
 UNITS := $(wildcard systemd/*.service systemd/*.socket)
+# drop-ins of the unit that are not enabled
+EXTRAS := $(wildcard systemd/*.conf)
 DROPINS := $(wildcard systemd/sysusers.d/*.conf systemd/tmpfiles.d/*.conf systemd/modules-load.d/*.conf)
 CATALOGS := $(wildcard systemd/*.catalog)
 
@@ -218,7 +221,7 @@ FILES_RDCP = $(BINDIR)/rdcp $(addprefix $(MANDIR)/,$(call man_places,$(MAN_RDCP)
 	$(BASHDIR)/rdcp $(ZSHDIR)/_rdcp $(FISHDIR)/rdcp.fish
 FILES_RDCPD = $(SBINDIR)/rdcpd $(addprefix $(MANDIR)/,$(call man_places,$(MAN_RDCPD))) \
 	$(addprefix $(UNITDIR)/,$(notdir $(UNITS))) $(patsubst systemd/%,$(LIBDIR)/%,$(DROPINS)) \
-	$(patsubst systemd/%,$(LIBDIR)/systemd/catalog/%,$(CATALOGS))
+	$(patsubst systemd/%,$(LIBDIR)/systemd/catalog/%,$(CATALOGS)) $(patsubst systemd/%,$(DATADIR)/%,$(EXTRAS))
 
 install: install-rdcp install-rdcpd ## install below PREFIX (/usr/local), staged in DESTDIR; a configuration file that exists is kept
 
@@ -235,6 +238,7 @@ install-rdcpd: $(B)/rdcpd
 	install -d $(I)$(UNITDIR) $(I)$(CONFDIR)
 	for u in $(UNITS); do sed 's|/usr/sbin/rdcpd|$(SBINDIR)/rdcpd|g' $$u >$(I)$(UNITDIR)/$${u##*/} && \
 		chmod 0644 $(I)$(UNITDIR)/$${u##*/} || exit; done
+	for e in $(EXTRAS); do install -D -m 0644 $$e $(I)$(DATADIR)/$${e##*/} || exit; done
 	for d in $(DROPINS); do install -D -m 0644 $$d $(I)$(LIBDIR)/$${d#systemd/} || exit; done
 	for c in $(CATALOGS); do install -D -m 0644 $$c $(I)$(LIBDIR)/systemd/catalog/$${c##*/} || exit; done
 	[ -e $(I)$(CONFDIR)/rdcpd.conf ] || install -m 0644 rdcpd/rdcpd.conf $(I)$(CONFDIR)/rdcpd.conf

@@ -228,6 +228,11 @@ void ioqueue_submit_quick(struct ioqueue *q, struct io_job *job)
 	loop_defer(q->loop, &q->run_quick);
 }
 
+void ioqueue_workers_only(struct ioqueue *q)
+{
+	q->alone = false;
+}
+
 static bool only_one_cpu(void)
 {
 	cpu_set_t set;

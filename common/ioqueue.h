@@ -36,4 +36,7 @@ void ioqueue_submit(struct ioqueue *q, struct io_job *job);
  */
 void ioqueue_submit_quick(struct ioqueue *q, struct io_job *job);
 
+/* From now on quick jobs are for workers only, too: these have credentials that the loop's thread has not. */
+void ioqueue_workers_only(struct ioqueue *q);
+
 #endif

@@ -195,6 +195,10 @@ static enum access_verdict check_proof(struct access *a, const struct wire_req *
 		return refuse(no, STATUS_BAD_KEY,
 			      "the key is not one of this daemon's clients, or its challenge expired");
 	}
+	if (match.client->unable) {
+		no->client = match.client->name;
+		return refuse(no, STATUS_NOT_ALLOWED, "the daemon may not act as your user there: see its log");
+	}
 	/* only now: a stranger can neither fill the memory nor ask what is in it */
 	forget_old(a, epoch);
 	if (was_seen(a, req->uuid)) {
@@ -280,6 +284,11 @@ bool access_grant_stands(const struct access_grant *g, const struct config *conf
 const char *access_grant_name(const struct access_grant *g)
 {
 	return g->client ? g->client->name : "anybody";
+}
+
+const struct identity *access_grant_identity(const struct access_grant *g)
+{
+	return g->client && g->client->user ? &g->client->identity : NULL;
 }
 
 void access_prove(const struct access_grant *g, const uint8_t rep_head[static WIRE_HEAD_SIZE],

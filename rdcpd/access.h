@@ -79,7 +79,7 @@ void access_reload(struct access *a, struct config *config);
  * Refusals are
  *   STATUS_AUTH_REQUIRED  no proof came; `challenge` is what to prove a key against
  *   STATUS_BAD_KEY        the proof fits no client's key, or its challenge is too old; `challenge` is a fresh one
- *   STATUS_NOT_ALLOWED    the proof was right but was used before
+ *   STATUS_NOT_ALLOWED    the proof was right but was used before, or the daemon cannot act as the client's user
  * A right key from an address that is not the client's is refused like a wrong one, in the same words and the same time: only
  * the log knows. With auth = none everybody is accepted, and a proof is not looked at.
  */
@@ -92,6 +92,9 @@ enum access_verdict access_check(struct access *a, const struct wire_req *req,
  * it may touch is not compared: that stays as it was granted.
  */
 bool access_grant_stands(const struct access_grant *g, const struct config *config);
+
+/* Whose rights its file calls have; NULL: the daemon's. */
+const struct identity *access_grant_identity(const struct access_grant *g);
 
 /* The client's name for log lines; "anybody" with auth = none. */
 const char *access_grant_name(const struct access_grant *g);

@@ -126,6 +126,17 @@ static int read_path(const struct setting *s, const char *value, void *field, st
 	return config_value_path(value, field, why);
 }
 
+static int read_text(const struct setting *s, const char *value, void *field, struct config_why *why)
+{
+	char *copy = strdup(value);
+
+	if (!copy)
+		return -ENOMEM;
+	free(*(char **)field);
+	*(char **)field = copy;
+	return 0;
+}
+
 /* Lists that need more than themselves, or whose items are findings of their own: config_check() reads them. */
 static int read_later(const struct setting *s, const char *value, void *field, struct config_why *why)
 {
@@ -158,6 +169,7 @@ static const struct setting client_settings[] = {
 	{ "addresses", read_later, 0, 0, 0 },
 	{ "access", read_access, offsetof(struct config_client, writes), 0, 0 },
 	{ "max-sessions", read_count, offsetof(struct config_client, max_sessions), 1, SESSIONS_MAX },
+	{ "user", read_text, offsetof(struct config_client, user), 0, 0 },
 	{ NULL, NULL, 0, 0, 0 }
 };
 
@@ -332,6 +344,8 @@ struct config *config_unref(struct config *c)
 		free(c->clients[i].name);
 		free(c->clients[i].exports);
 		free(c->clients[i].ranges);
+		free(c->clients[i].user);
+		identity_done(&c->clients[i].identity);
 	}
 	free(c->exports);
 	free(c->clients);

@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 
 #include "common/key.h"
+#include "identity.h"
 #include "range.h"
 
 #define CONFIG_FILE "/etc/rdcp/rdcpd.conf"
@@ -58,6 +59,9 @@ struct config_client {
 	size_t range_count;   /* 0: from anywhere */
 	bool writes;          /* false: read-only, whatever the exports say */
 	unsigned int max_sessions;
+	char *user; /* whose rights its file calls have, NULL: the daemon's */
+	struct identity identity;
+	bool unable; /* the daemon may not act as that user: the client is refused */
 };
 
 struct config {

@@ -234,12 +234,43 @@ static int check_client_addresses(struct config_loader *l, const struct config_s
 	return 0;
 }
 
+/* Whether the daemon may act as the user is found out by doing it: capabilities, the user namespace and a filter of system
+ * calls all have a say. Where it may not, others are served all the same. */
+static int check_client_user(struct config_loader *l, const struct config_section *s, struct config_client *client)
+{
+	const struct config_entry *e = config_section_find(s, "user");
+	int err;
+
+	if (!e)
+		return 0;
+	err = identity_load(client->user, &client->identity);
+	if (err == -ENOMEM)
+		return err;
+	if (err < 0) {
+		config_complain(&l->report, LOG_ERR, &e->at, "client '%s': user '%s': %s", client->name, client->user,
+				err == -ENOENT  ? "there is no such user"
+				: err == -EPERM ? "that is root, whose rights no client gets"
+						: strerror(-err));
+		return 0;
+	}
+	err = identity_try(&client->identity);
+	client->unable = err < 0;
+	if (err < 0)
+		config_complain(&l->report, LOG_WARNING, &e->at,
+				"client '%s': the daemon may not act as user '%s' (%s), so this client is refused: "
+				"see user in rdcpd.conf(5), ignoring",
+				client->name, client->user, strerror(-err));
+	return 0;
+}
+
 static int check_client(struct config_loader *l, const struct config_section *s, struct config_client *client)
 {
 	int err = check_client_keys(l, s, client);
 
 	if (!err)
 		err = check_client_addresses(l, s, client);
+	if (!err)
+		err = check_client_user(l, s, client);
 	return err < 0 ? err : check_client_exports(l, s, client);
 }
 

@@ -44,6 +44,7 @@ struct session {
 	int stop_fd;                 /* eventfd */
 	char id[UUID_STR_LEN];
 	char peer_name[NI_MAXHOST];
+	char context[UUID_STR_LEN + NI_MAXHOST + 8]; /* in front of its log lines */
 	struct journal_session fields;
 
 	/* The thread's own from here on. */
@@ -205,6 +206,20 @@ static int make_engine(struct session *s)
 	return r;
 }
 
+/* With the rights of the client's user: the exports are opened, and the workers inherit them. */
+static int open_files_side(void *arg)
+{
+	struct session *s = arg;
+	int r;
+
+	log_set_context(s->context);
+	journal_set_session(&s->fields);
+	r = ioqueue_new(&s->loop, s->args.grant.config->io_threads, &s->io);
+	if (r == 0 && access_grant_identity(&s->args.grant))
+		ioqueue_workers_only(s->io);
+	return r == 0 ? roots_open(&s->roots, &s->args.grant) : r;
+}
+
 static int make_parts(struct session *s, struct endpoint_fault *ret_fault, uint64_t *ret_base, uint32_t *ret_rkey)
 {
 	const struct wire_req *req = &s->args.req;
@@ -216,9 +231,7 @@ static int make_parts(struct session *s, struct endpoint_fault *ret_fault, uint6
 	if (r == 0)
 		r = endpoint_register(s->ep, &s->slab, !is_pull(s), ret_base, ret_rkey, ret_fault);
 	if (r == 0)
-		r = ioqueue_new(&s->loop, s->args.grant.config->io_threads, &s->io);
-	if (r == 0)
-		r = roots_open(&s->roots, &s->args.grant);
+		r = identity_run(access_grant_identity(&s->args.grant), open_files_side, s);
 	if (r == 0)
 		r = make_engine(s);
 	return r;
@@ -291,12 +304,25 @@ static void set_up(struct session *s)
 		reply(s, base, rkey);
 }
 
-static void tear_down(struct session *s)
+/* Removes what is unfinished. */
+static int end_engine(void *arg)
 {
+	struct session *s = arg;
+
+	log_set_context(s->context);
+	journal_set_session(&s->fields);
 	if (is_pull(s))
 		serve_done(&s->serve);
 	else
 		store_done(&s->store);
+	return 0;
+}
+
+static void tear_down(struct session *s)
+{
+	/* without a thread to spare the daemon does it with its own rights, as far as they go: it only removes what it made */
+	if (identity_run(access_grant_identity(&s->args.grant), end_engine, s) < 0)
+		end_engine(s);
 	endpoint_free(s->ep);
 	ioqueue_free(s->io);
 	slab_done(&s->slab);
@@ -331,11 +357,11 @@ static void run(struct session *s)
 static void *thread_main(void *arg)
 {
 	struct session *s = arg;
-	char context[UUID_STR_LEN + NI_MAXHOST + 8], key[KEYS_FINGERPRINT_SIZE] = "none";
+	char key[KEYS_FINGERPRINT_SIZE] = "none";
 	uint64_t one = 1;
 
-	snprintf(context, sizeof(context), "%.8s %s", s->id, s->peer_name);
-	log_set_context(context);
+	snprintf(s->context, sizeof(s->context), "%.8s %s", s->id, s->peer_name);
+	log_set_context(s->context);
 	s->fields = (struct journal_session){ s->id, s->peer_name, access_grant_name(&s->args.grant) };
 	journal_set_session(&s->fields);
 	if (s->args.grant.key)

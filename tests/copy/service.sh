@@ -29,6 +29,18 @@ rc=$?
 [ ! -s "$tmp/out" ] || rc=1
 result $rc unit_is_understood "$(head -n 1 "$tmp/out")"
 
+# the drop-in that is not enabled: understood, and not much is left open by it
+mkdir "$tmp/rdcpd.service.d"
+cp systemd/users.conf "$tmp/rdcpd.service.d"
+systemd-analyze verify "$tmp/rdcpd.service" >"$tmp/out" 2>&1
+rc=$?
+[ ! -s "$tmp/out" ] || rc=1
+result $rc unit_with_users_is_understood "$(head -n 1 "$tmp/out")"
+cat $unit <(sed '/^#/d' systemd/users.conf) >"$tmp/joined.service"
+systemd-analyze security --offline=yes --threshold=25 "$tmp/joined.service" >"$tmp/out" 2>&1
+result $? unit_with_users_exposure_is_at_most_2.5 "$(tail -n 1 "$tmp/out")"
+rm -r "$tmp/rdcpd.service.d" "$tmp/joined.service"
+
 # each number of a message is in the catalogue, and the other way round
 diff <(grep -oE '"[0-9a-f]{32}"' rdcpd/journal.c | tr -d '"' | sort) \
 	<(sed -n 's/^-- //p' systemd/rdcpd.catalog | sort) >"$tmp/out"
