@@ -22,6 +22,7 @@
 #include "error.h"
 #include "log.h"
 #include "outfile.h"
+#include "place.h"
 #include "sys.h"
 #include "util.h"
 
@@ -58,46 +59,12 @@ static void read_umask(void)
 		fclose(file);
 }
 
-static mode_t process_umask(void)
+mode_t outfile_umask(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	pthread_once(&once, read_umask);
 	return umask_value;
-}
-
-static int check_name(const char *name)
-{
-	if (!*name || strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, ".."))
-		return -EINVAL;
-	return strlen(name) > NAME_MAX ? -ENAMETOOLONG : 0;
-}
-
-/*
- * Opens the directory it goes to and says under which name. A path that is not a directory is told from one that
- * cannot be looked up by its parent, whose errors are then the precise ones. 1: `path` is that directory; 0: its
- * parent.
- */
-static int find_place(struct outfile *f, int root, const char *path, const char *name, unsigned int flags)
-{
-	int fd, r;
-
-	fd = beneath_open(root, path, O_PATH | O_DIRECTORY, 0);
-	if (fd >= 0) {
-		f->dir_fd = fd;
-		r = check_name(name);
-		if (r < 0)
-			return r;
-		memcpy(f->name, name, strlen(name) + 1);
-		return 1;
-	}
-	if (flags & OUTFILE_INTO_DIR || (fd != -ENOENT && fd != -ENOTDIR && fd != -ELOOP))
-		return fd;
-	r = beneath_open_parent(root, path, f->name);
-	if (r < 0)
-		return r == -EINVAL ? fd : r; /* nothing behind the last slash: what is before is not a directory */
-	f->dir_fd = r;
-	return 0;
 }
 
 /* Does the symlink `path`/`name` lead to a directory? From the root, since a link may lead out of its directory. */
@@ -123,7 +90,7 @@ static int check_destination(struct outfile *f, unsigned int flags, struct stat 
 	}
 	if (S_ISDIR(st->st_mode))
 		return -EISDIR;
-	if (flags & OUTFILE_NO_CLOBBER)
+	if (flags & PLACE_NO_CLOBBER)
 		return -EEXIST;
 	if (!S_ISREG(st->st_mode) && !S_ISLNK(st->st_mode))
 		return -ENOTSUP;
@@ -161,7 +128,8 @@ static int name_temp(struct outfile *f, size_t room)
 	return 0;
 }
 
-static int open_temp(struct outfile *f)
+/* Gives it a temporary name and calls `make` until that succeeds, or fails for another reason than the name. */
+static int with_temp(struct outfile *f, int (*make)(struct outfile *f, const void *data), const void *data)
 {
 	size_t room = TEMP_ROOM;
 	int tries, r = -EEXIST;
@@ -170,10 +138,9 @@ static int open_temp(struct outfile *f)
 		r = name_temp(f, room);
 		if (r < 0)
 			break;
-		f->fd = sys_openat(f->dir_fd, f->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-		if (f->fd >= 0)
+		r = make(f, data);
+		if (r == 0)
 			return 0;
-		r = -errno;
 		if (r == -ENAMETOOLONG && room != TEMP_ROOM_SHORT)
 			room = TEMP_ROOM_SHORT;
 		else if (r != -EEXIST && r != -EINTR)
@@ -183,24 +150,118 @@ static int open_temp(struct outfile *f)
 	return r;
 }
 
+static int make_file(struct outfile *f, const void *data)
+{
+	const mode_t *mode = data;
+
+	f->fd = sys_openat(f->dir_fd, f->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, *mode);
+	return f->fd < 0 ? -errno : 0;
+}
+
+static int make_symlink(struct outfile *f, const void *data)
+{
+	return sys_symlinkat(data, f->dir_fd, f->temp) < 0 ? -errno : 0;
+}
+
 int outfile_create(struct outfile *f, int root, const char *path, const char *name, unsigned int flags)
 {
+	const mode_t mode = 0600;
 	char shown[512];
 	struct stat st;
 	int r;
 
-	r = find_place(f, root, path, name, flags);
+	r = place_find(root, path, name, flags, &f->dir_fd, f->name);
 	f->entered = r == 1;
 	if (r >= 0)
 		r = check_destination(f, flags, &st);
 	if (r >= 0 && f->entered && S_ISLNK(st.st_mode))
 		r = check_link(root, path, name);
 	if (r >= 0)
-		r = open_temp(f);
+		r = with_temp(f, make_file, &mode);
 	if (r >= 0)
 		return 0;
 	outfile_discard(f);
 	return fail(r, "create '%s'", escape_name(path, shown, sizeof(shown)));
+}
+
+/* Common to all that is made in a directory that is open: `dir` is lent to f. */
+static int take_place(struct outfile *f, int dir, const char *name, unsigned int flags)
+{
+	struct stat st;
+	int r = place_check_name(name);
+
+	if (r < 0)
+		return r;
+	f->dir_fd = dir;
+	f->dir_is_lent = true;
+	memcpy(f->name, name, strlen(name) + 1);
+	return flags & OUTFILE_FRESH ? 0 : check_destination(f, flags, &st);
+}
+
+static int give_up(struct outfile *f, int r, const char *name)
+{
+	char shown[512];
+
+	outfile_discard(f);
+	return fail(r, "create '%s'", escape_name(name, shown, sizeof(shown)));
+}
+
+int outfile_create_in(struct outfile *f, int dir, const char *name, mode_t mode, unsigned int flags)
+{
+	int r = take_place(f, dir, name, flags);
+
+	f->has_mode = !f->replaces;
+	mode = f->has_mode ? mode & PERMISSIONS : 0600;
+	if (r == 0)
+		r = with_temp(f, make_file, &mode);
+	return r < 0 ? give_up(f, r, name) : 0;
+}
+
+int outfile_symlink_in(struct outfile *f, int dir, const char *name, const char *text, const struct timespec *mtime,
+		       unsigned int flags)
+{
+	const struct timespec omit = { .tv_nsec = UTIME_OMIT }, times[2] = { omit, mtime ? *mtime : omit };
+	int r = take_place(f, dir, name, flags);
+
+	if (r == 0)
+		r = with_temp(f, make_symlink, text);
+	if (r == 0 && mtime && sys_utimensat(dir, f->temp, times, AT_SYMLINK_NOFOLLOW) < 0)
+		r = -errno;
+	return r < 0 ? give_up(f, r, name) : 0;
+}
+
+struct link_source {
+	int dir;
+	char name[NAME_MAX + 1];
+};
+
+static int make_hard_link(struct outfile *f, const void *data)
+{
+	const struct link_source *from = data;
+
+	return sys_linkat(from->dir, from->name, f->dir_fd, f->temp) < 0 ? -errno : 0;
+}
+
+int outfile_hard_link_in(struct outfile *f, int dir, const char *name, int top, const char *to, unsigned int flags)
+{
+	const char *slash = strrchr(to, '/');
+	_cleanup_free_ char *parent = slash ? strndup(to, (size_t)(slash - to)) : strdup("");
+	struct link_source from = { .dir = -1 };
+	int r = take_place(f, dir, name, flags);
+
+	if (r == 0 && !parent)
+		r = -ENOMEM;
+	if (r == 0)
+		r = place_check_name(slash ? slash + 1 : to);
+	if (r == 0) {
+		snprintf(from.name, sizeof(from.name), "%s", slash ? slash + 1 : to);
+		from.dir = beneath_open_nofollow(top, parent, O_PATH | O_DIRECTORY, 0);
+		f->is_hard_link = true;
+		r = from.dir < 0 ? from.dir : with_temp(f, make_hard_link, &from);
+	}
+	if (from.dir >= 0)
+		close(from.dir);
+	return r < 0 ? give_up(f, r, name) : 0;
 }
 
 /* ---- write and finish --------------------------------------------------------------------------------------- */
@@ -236,8 +297,10 @@ static int set_mode(const struct outfile *f, const struct outfile_attrs *attrs)
 {
 	mode_t mode = attrs->mode & PERMISSIONS;
 
+	if (!attrs->preserve && f->has_mode)
+		return 0;
 	if (!attrs->preserve)
-		mode = f->replaces ? f->replaced_mode : mode & ~process_umask();
+		mode = f->replaces ? f->replaced_mode : mode & ~outfile_umask();
 	if (sys_fchmod(f->fd, mode) >= 0)
 		return 0;
 	if (attrs->preserve || (errno != EPERM && errno != EOPNOTSUPP))
@@ -246,7 +309,7 @@ static int set_mode(const struct outfile *f, const struct outfile_attrs *attrs)
 	return 0;
 }
 
-int outfile_finish(struct outfile *f, uint64_t size, const struct outfile_attrs *attrs)
+static int set_size(const struct outfile *f, uint64_t size)
 {
 	int r;
 
@@ -255,8 +318,15 @@ int outfile_finish(struct outfile *f, uint64_t size, const struct outfile_attrs 
 	do {
 		r = sys_ftruncate(f->fd, (off_t)size) < 0 ? -errno : 0;
 	} while (r == -EINTR);
+	return r < 0 ? fail(r, "truncate to %llu bytes", (unsigned long long)size) : 0;
+}
+
+int outfile_finish(struct outfile *f, uint64_t size, const struct outfile_attrs *attrs)
+{
+	int r = f->has_size ? 0 : set_size(f, size);
+
 	if (r < 0)
-		return fail(r, "truncate to %llu bytes", (unsigned long long)size);
+		return r;
 	r = attrs->preserve ? set_mtime(f->fd, &attrs->mtime) : 0;
 	if (r < 0)
 		return fail(r, "set the modification time");
@@ -268,6 +338,8 @@ int outfile_sync(const struct outfile *f)
 {
 	int r;
 
+	if (f->fd < 0) /* a link: made durable by its directory */
+		return 0;
 	do {
 		r = sys_fsync(f->fd) < 0 ? -errno : 0;
 	} while (r == -EINTR);
@@ -295,14 +367,17 @@ int outfile_commit(struct outfile *f, unsigned int flags)
 	char shown[512];
 	int r = 0;
 
-	if (sys_close(steal_fd(f->fd)) < 0)
+	if (f->fd >= 0 && sys_close(steal_fd(f->fd)) < 0)
 		return fail(-errno, "close"); /* NFS, quotas: a write that failed late */
-	if (flags & OUTFILE_NO_CLOBBER)
+	if (flags & PLACE_NO_CLOBBER)
 		r = rename_no_replace(f);
 	else if (sys_renameat2(f->dir_fd, f->temp, f->name, 0) < 0)
 		r = -errno;
 	if (r < 0)
 		return fail(r, "rename to '%s'", escape_name(f->name, shown, sizeof(shown)));
+	/* Between two names of one file rename(2) does nothing at all. */
+	if (f->is_hard_link && sys_unlinkat(f->dir_fd, f->temp) < 0 && errno != ENOENT)
+		return fail(-errno, "remove '%s'", f->temp);
 	f->temp[0] = '\0';
 	return 0;
 }
@@ -329,7 +404,7 @@ void outfile_discard(struct outfile *f)
 		sys_close(f->fd); /* its content does not matter */
 	if (f->temp[0] && sys_unlinkat(f->dir_fd, f->temp) < 0 && errno != ENOENT)
 		log_warning("cannot remove '%s': %m, ignoring", escape_name(f->temp, shown, sizeof(shown)));
-	if (f->dir_fd >= 0)
+	if (f->dir_fd >= 0 && !f->dir_is_lent)
 		close(f->dir_fd);
 	outfile_init(f);
 }

@@ -6,8 +6,8 @@
  *   outfile_create -> outfile_write ... -> outfile_finish -> [outfile_sync] -> outfile_commit
  *   outfile_discard at any time removes the temporary and closes everything; after commit it only closes.
  *
- * The temporary is '.NAME.XXXXXXXX.rdcp-part' beside the destination (NAME is cut so that it fits NAME_MAX), mode
- * 0600, made with O_EXCL.
+ * The temporary is '.NAME.XXXXXXXX.rdcp-part' beside the destination (NAME is cut so that it fits NAME_MAX), made
+ * with O_EXCL.
  */
 #ifndef RDCP_OUTFILE_H
 #define RDCP_OUTFILE_H
@@ -19,6 +19,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "place.h"
+
 struct outfile_attrs {
 	mode_t mode;   /* of the source, permission bits */
 	bool preserve; /* mtime, and mode exactly (but setuid, setgid, sticky); else now and mode & ~umask */
@@ -27,31 +29,49 @@ struct outfile_attrs {
 
 struct outfile {
 	int dir_fd;    /* the directory that holds it, O_PATH; -1: nothing open */
+	bool dir_is_lent; /* and is not ours to close */
 	int fd;        /* the temporary; -1: none */
 	bool entered;  /* the path is a directory, and the file is path/name */
 	bool replaces; /* there was a regular file: without preserve its permission bits are kept */
 	mode_t replaced_mode;
+	bool has_size;     /* set by who wrote it from the start to the end, once: nothing to truncate */
+	bool has_mode;     /* it was made with the mode that it shall have, unless it is to be preserved */
+	bool is_hard_link; /* nothing of it is ours but the name */
 	char name[NAME_MAX + 1];
 	char temp[NAME_MAX + 1]; /* "" when there is none on disk */
 };
 
+/* Besides enum place_flags */
 enum outfile_flags {
-	OUTFILE_INTO_DIR = 1 << 0,  /* path must be a directory, else -ENOTDIR, or -ENOENT when there is nothing */
-	OUTFILE_NO_CLOBBER = 1 << 1 /* -EEXIST when there is a destination */
+	OUTFILE_FRESH = 1 << 8 /* nothing is there: the directory was made for this */
 };
+
+mode_t outfile_umask(void); /* of the process, as it was at first */
 
 void outfile_init(struct outfile *f);
 
 /*
- * Where it goes: `path` beneath `root`; when that is an existing directory (also by a symlink, or with a trailing
- * slash), `path`/`name`. `name` is one component, -EINVAL else.
- * -EISDIR: the destination is a directory. -ENOTSUP: it is a FIFO, socket or device. -ENOENT: the parent is
- * missing. -ENOTDIR: the parent is no directory, or a trailing slash follows something else. -EXDEV: it would leave
- * the root. A symlink as the last component is replaced, not followed, unless it leads to a directory: `path` is
- * entered, `path`/`name` is -EISDIR. One that leads out of the root is -EXDEV. Else as open(2).
+ * Where it goes is said by place_find(), whose failures and flags (enum place_flags) these are. And
+ * -EISDIR: the destination is a directory. -ENOTSUP: it is a FIFO, socket or device. A symlink as the last component is
+ * replaced, not followed, unless it leads to a directory: `path` is entered, `path`/`name` is -EISDIR. One that leads
+ * out of the root is -EXDEV. Else as open(2).
  * On failure nothing is open and nothing was made.
  */
 int outfile_create(struct outfile *f, int root, const char *path, const char *name, unsigned int flags);
+
+/*
+ * The same in the directory `dir` (lent until discard), under `name`; a symlink there is replaced. `mode` is what the file will
+ * have (less the umask) unless it replaces one or attributes are preserved: what is whole in a moment has it from the start.
+ */
+int outfile_create_in(struct outfile *f, int dir, const char *name, mode_t mode, unsigned int flags);
+
+/*
+ * Links instead: nothing to write or finish, the next is outfile_commit(). `mtime` may be NULL. A hard link leads to `to`, beneath
+ * the directory `top` by a way without symlinks.
+ */
+int outfile_symlink_in(struct outfile *f, int dir, const char *name, const char *text, const struct timespec *mtime,
+		       unsigned int flags);
+int outfile_hard_link_in(struct outfile *f, int dir, const char *name, int top, const char *to, unsigned int flags);
 
 /* All of it, whatever write(2) interrupts or shortens. -ENOSPC, -EDQUOT, -EFBIG, -EIO ... */
 int outfile_write(const struct outfile *f, const void *buf, size_t len, uint64_t offset);
@@ -61,7 +81,7 @@ int outfile_finish(struct outfile *f, uint64_t size, const struct outfile_attrs 
 
 int outfile_sync(const struct outfile *f); /* fsync(2) of the file */
 
-/* Gives it its name: renameat2(2). With OUTFILE_NO_CLOBBER a destination that appeared since is -EEXIST. The file
+/* Gives it its name: renameat2(2). With PLACE_NO_CLOBBER a destination that appeared since is -EEXIST. The file
  * descriptor is closed first, and a failing close(2) is a failure. dir_fd stays for outfile_sync_dir(). After a
  * failure only outfile_discard() is left to do. */
 int outfile_commit(struct outfile *f, unsigned int flags);

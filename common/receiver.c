@@ -2,8 +2,9 @@
 /*
  * The receiving engine. See receiver.h for what it promises.
  *
- * A file's life is the enum below, one function per step: on_file -> on_created -> (on_data -> on_stored)... ->
- * on_close -> on_finished -> flush -> on_flushed -> report. Whatever goes wrong on the way leads to discard() as soon
+ * A file's life is the enum in receiver_impl.h, one function per step: on_file -> its turn to be made (receiver_create.c)
+ * -> (on_data -> on_stored)... -> on_close -> on_finished -> flush -> on_flushed -> report. A small file that has arrived whole when
+ * its turn comes is made, written and finished in one job. Whatever goes wrong on the way leads to discard() as soon
  * as no worker has a chunk of it, then to report. A file's entry is free again when its RESULT was sent and its CLOSE or ABORT
  * was heard: only then may the sender use the number again.
  */
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "log.h"
 #include "peer.h"
@@ -60,6 +62,17 @@ void receive_file_fail_errno(struct receive_file *f, int error)
 	receive_file_fail(f, status, status == STATUS_FAILED ? strerror(-error) : "");
 }
 
+/* What does not exist, or is no directory, is the destination and not the source. */
+void receive_file_fail_at_destination(struct receive_file *f, int error)
+{
+	enum status status = status_from_errno(error);
+	char text[WIRE_TEXT_MAX + 1];
+
+	snprintf(text, sizeof(text), "%s%sdestination '%.160s'", status == STATUS_FAILED ? strerror(-error) : "",
+		 status == STATUS_FAILED ? ", " : "", f->place.path);
+	receive_file_fail(f, status, text);
+}
+
 /* ---- a file's entry ----------------------------------------------------------------------------------------- */
 
 static void file_free(struct receive_file *f)
@@ -67,6 +80,10 @@ static void file_free(struct receive_file *f)
 	struct receiver *r = f->receiver;
 
 	f->state = FILE_FREE;
+	receive_dir_release(f->dir);
+	f->dir = NULL;
+	free(f->link);
+	f->link = NULL;
 	if (r->newest == f)
 		r->newest = NULL;
 	r->busy_files--;
@@ -89,51 +106,6 @@ void receive_file_report(struct receive_file *f)
 	f->state = FILE_REPORTED;
 	if (f->ended)
 		file_free(f);
-}
-
-static void run_create(struct io_job *job)
-{
-	struct receive_file *f = container_of(job, struct receive_file, job);
-
-	f->job_error = outfile_create(&f->out, f->place.root, f->place.path, f->place.name, f->place.flags);
-}
-
-/* For whoever reads of it: which file it is when the destination is a directory. */
-static void name_in_directory(struct receive_place *place)
-{
-	size_t len = strlen(place->path);
-
-	if (strcmp(place->path, ".") == 0)
-		len = 0;
-	if (len && place->path[len - 1] != '/' && len < sizeof(place->path) - 1)
-		place->path[len++] = '/';
-	snprintf(place->path + len, sizeof(place->path) - len, "%s", place->name);
-}
-
-/* What does not exist, or is no directory, is the destination and not the source. */
-static void fail_at_destination(struct receive_file *f, int error)
-{
-	enum status status = status_from_errno(error);
-	char text[WIRE_TEXT_MAX + 1];
-
-	snprintf(text, sizeof(text), "%s%sdestination '%.160s'", status == STATUS_FAILED ? strerror(-error) : "",
-		 status == STATUS_FAILED ? ", " : "", f->place.path);
-	receive_file_fail(f, status, text);
-}
-
-static void on_created(struct io_job *job)
-{
-	struct receive_file *f = container_of(job, struct receive_file, job);
-
-	if (!receiver_job_ended(f->receiver))
-		return;
-	f->state = FILE_OPEN;
-	if (f->job_error < 0)
-		fail_at_destination(f, f->job_error);
-	else if (f->out.entered)
-		name_in_directory(&f->place);
-	receive_file_store_waiting(f);
-	receive_file_maybe_leave_open(f);
 }
 
 /* ---- the step at the end of a round: what is due to the peer -------------------------------------------------- */
@@ -159,6 +131,7 @@ static void step(struct receiver *r)
 {
 	if (r->stopped || r->peer->ending)
 		return;
+	receiver_create_queued(r);
 	receiver_send_acks(r);
 	retry_reports(r);
 	receiver_maybe_flush(r);
@@ -185,28 +158,37 @@ static int on_file(void *engine, const struct wire_record *rec)
 	const struct wire_file *said = &rec->file;
 	struct receive_file *f = &r->files[said->file % RECEIVER_MAX_FILES];
 	struct digest digest = f->digest;
-	enum status status;
+	int error;
 
 	if (r->end_heard || said->file != r->next_file || f->state != FILE_FREE)
 		return -EPROTO;
 	r->next_file++;
 	r->busy_files++;
 	r->newest = f;
-	*f = (struct receive_file){ .receiver = r, .state = FILE_OPENING, .said = *said, .digest = digest };
+	*f = (struct receive_file){ .receiver = r, .state = FILE_QUEUED, .said = *said, .digest = digest };
 	f->said.path = f->said.name = (struct wire_text){ 0 };
 	f->waiting_tail = &f->waiting;
-	f->place.wishes = said->flags;
 	outfile_init(&f->out);
 	digest_init(&f->digest); /* cannot fail: the state exists */
-	status = r->events->place(r->owner, said, &f->place, f->text);
-	f->said.flags = f->place.wishes;
-	if (status == STATUS_OK) {
-		receiver_submit(r, &f->job, run_create, on_created);
-	} else {
-		f->status = status;
+	error = receiver_place(r, f, said);
+	if (error < 0)
+		return error;
+	if (f->status == STATUS_OK)
+		receiver_queue(r, f);
+	else
 		receive_file_report(f);
-	}
 	return 0;
+}
+
+static int on_link(void *engine, const struct wire_record *rec)
+{
+	struct receiver *r = engine;
+	struct receive_file *f = find_file(r, rec->link.file);
+
+	if (!f || f->closed || f->link || !receive_file_is_link(f))
+		return -EPROTO;
+	f->link = strndup(rec->link.text.data, rec->link.text.len);
+	return f->link ? 0 : -ENOMEM;
 }
 
 static bool data_is_sane(const struct receiver *r, const struct wire_data *d)
@@ -222,7 +204,7 @@ static int on_data(void *engine, const struct wire_record *rec)
 	struct receive_file *f = find_file(r, rec->data.file);
 	struct receive_chunk *c = r->free_chunks;
 
-	if (!f || f->closed || !c || !data_is_sane(r, &rec->data))
+	if (!f || f->closed || !c || receive_file_kind(f) || !data_is_sane(r, &rec->data))
 		return -EPROTO;
 	r->free_chunks = c->next;
 	*c = (struct receive_chunk){ .receiver = r, .file = f, .data = rec->data };
@@ -232,7 +214,7 @@ static int on_data(void *engine, const struct wire_record *rec)
 	r->slots[c->data.slot].pending++;
 	if (c->data.flags & WIRE_DATA_LAST)
 		r->slots[c->data.slot].last = true;
-	if (f->state != FILE_OPENING || f->status != STATUS_OK) {
+	if ((f->state != FILE_OPENING && f->state != FILE_QUEUED) || f->status != STATUS_OK) {
 		receive_chunk_store(c);
 		return 0;
 	}
@@ -255,7 +237,7 @@ static int on_close(void *engine, const struct wire_record *rec)
 	struct receiver *r = engine;
 	struct receive_file *f = find_file(r, rec->close.file);
 
-	if (!f || f->closed)
+	if (!f || f->closed || (receive_file_is_link(f) && !f->link))
 		return -EPROTO;
 	f->closed = true;
 	f->close = rec->close;
@@ -300,6 +282,7 @@ static void on_writable(void *engine)
 static const struct peer_engine engine_type = {
 	.records = { [WIRE_FILE] = on_file,
 		     [WIRE_DATA] = on_data,
+		     [WIRE_LINK] = on_link,
 		     [WIRE_CLOSE] = on_close,
 		     [WIRE_ABORT] = on_abort,
 		     [WIRE_END] = on_end },
@@ -347,6 +330,8 @@ int receiver_new(struct peer *peer, struct slab *slab, struct ioqueue *io, const
 	r->owner = owner;
 	r->step_task.run = on_step_task;
 	r->staged_tail = &r->staged;
+	r->queue_tail = &r->queue;
+	r->top = -1;
 	for (unsigned int i = 0; i < RECEIVER_MAX_FILES; i++)
 		outfile_init(&r->files[i].out);
 	if (init_chunks(r) < 0 || init_files(r) < 0) {
@@ -367,8 +352,13 @@ void receiver_free(struct receiver *r)
 		peer_detach(r->peer);
 	for (unsigned int i = 0; i < RECEIVER_MAX_FILES; i++) {
 		outfile_discard(&r->files[i].out);
+		receive_dir_release(r->files[i].dir);
+		free(r->files[i].link);
 		digest_done(&r->files[i].digest);
 	}
+	receive_dir_release(r->dir);
+	if (r->top >= 0)
+		close(r->top);
 	free(r->chunks);
 	free(r->slots);
 	free(r->acks);

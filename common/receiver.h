@@ -22,20 +22,24 @@
 struct peer;
 struct slab;
 
-#define RECEIVER_MAX_FILES 64 /* open at once in one session: two descriptors each */
+#define RECEIVER_MAX_FILES 256 /* between FILE and RESULT in one session; a large one has two descriptors */
 
 /* Where a file goes, see outfile_create(). */
 struct receive_place {
 	int root;            /* borrowed until file_done() */
 	char path[PATH_MAX]; /* in file_done(): of the file, also when it was a directory */
 	char name[NAME_MAX + 1];
-	unsigned int flags; /* enum outfile_flags */
-	uint32_t wishes;    /* enum wire_file_flags: the sender's, which place() may replace by its own */
+	unsigned int flags; /* enum place_flags */
+	uint32_t wishes;    /* enum wire_file_flags: the sender's; those of WIRE_FILE_WISHES place() may replace by its own */
 };
 
 struct receiver_events {
-	/* Decides. Anything but STATUS_OK refuses the file, with `text` (WIRE_TEXT_MAX + 1 bytes) for the sender. */
+	/*
+	 * Decides, for a single file or the top of a tree; what is below a top goes where that went, with the same wishes. Anything
+	 * but STATUS_OK refuses the file, with `text` (WIRE_TEXT_MAX + 1 bytes) for the sender.
+	 */
 	enum status (*place)(void *owner, const struct wire_file *file, struct receive_place *ret_place, char *text);
+	/* Also for each entry of a tree; receive_place_is_last() says when that was all for a request. */
 	void (*file_done)(void *owner, const struct receive_place *place, uint32_t request, uint64_t bytes,
 			  enum status status, const char *text);
 	/* A GET of ours that never became a file. Pull only, else NULL. Negative errno: not a GET of ours. */
@@ -47,6 +51,13 @@ struct receiver_events {
 };
 
 struct receiver;
+
+static inline bool receive_place_is_last(const struct receive_place *place, enum status status)
+{
+	if (place->wishes & WIRE_FILE_BELOW)
+		return false;
+	return status != STATUS_OK || !(place->wishes & WIRE_FILE_DIRECTORY) || (place->wishes & WIRE_FILE_LEAVE);
+}
 
 /* Borrows everything. `slab` is the one the peer writes into. -ENOMEM. */
 int receiver_new(struct peer *peer, struct slab *slab, struct ioqueue *io, const struct receiver_events *events,

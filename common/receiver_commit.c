@@ -21,15 +21,21 @@ static void on_discarded(struct io_job *job)
 		receive_file_report(f);
 }
 
-/* A failed file, no chunk of it with a worker: the temporary goes before the failure is told. */
+/* The temporary of a failed file goes before the failure is told; of a committed one there is only a directory to close. */
 static void discard(struct receive_file *f)
 {
+	if (f->out.fd < 0 && !f->out.temp[0] && (f->out.dir_fd < 0 || f->out.dir_is_lent)) {
+		receive_file_report(f);
+		return;
+	}
 	f->state = FILE_DISCARDING;
 	receiver_submit(f->receiver, &f->job, run_discard, on_discarded);
 }
 
-static struct outfile_attrs attrs_of(const struct wire_file *said)
+struct outfile_attrs receive_file_attrs(const struct receive_file *f)
 {
+	const struct wire_file *said = &f->said;
+
 	return (struct outfile_attrs){
 		.mode = said->mode & 07777,
 		.preserve = said->flags & WIRE_FILE_PRESERVE,
@@ -41,24 +47,29 @@ static int commit_synced(struct receive_file *f)
 {
 	int r = outfile_sync(&f->out);
 
-	if (r == 0)
+	if (r == 0 && f->out.temp[0])
 		r = outfile_commit(&f->out, f->place.flags);
-	return r < 0 ? r : outfile_sync_dir(&f->out);
+	return r < 0 || f->out.dir_fd < 0 ? r : outfile_sync_dir(&f->out);
 }
 
-/* Worker: whole and named, or whole and waiting for a flush. */
-static void run_finish(struct io_job *job)
+/* Links and directories have what they shall have since they were made, or get it when they are left. */
+void receive_file_finish(struct receive_file *f)
 {
-	struct receive_file *f = container_of(job, struct receive_file, job);
-	struct outfile_attrs attrs = attrs_of(&f->said);
+	struct outfile_attrs attrs = receive_file_attrs(f);
 
-	f->job_error = outfile_finish(&f->out, f->close.size, &attrs);
+	if (!receive_file_kind(f))
+		f->job_error = outfile_finish(&f->out, f->close.size, &attrs);
 	if (f->job_error < 0)
 		return;
 	if (f->said.flags & WIRE_FILE_SYNC)
 		f->job_error = commit_synced(f);
-	else if (f->said.flags & WIRE_FILE_NO_SYNC)
+	else if ((f->said.flags & WIRE_FILE_NO_SYNC) && f->out.temp[0])
 		f->job_error = outfile_commit(&f->out, f->place.flags);
+}
+
+static void run_finish(struct io_job *job)
+{
+	receive_file_finish(container_of(job, struct receive_file, job));
 }
 
 static void stage(struct receive_file *f)
@@ -80,19 +91,23 @@ static void settle(struct receive_file *f)
 	discard(f); /* of a committed file: only closes */
 }
 
-static void on_finished(struct io_job *job)
+void receive_file_finished(struct receive_file *f)
 {
-	struct receive_file *f = container_of(job, struct receive_file, job);
-
-	if (!receiver_job_ended(f->receiver))
-		return;
 	if (f->job_error < 0 || (f->said.flags & (WIRE_FILE_SYNC | WIRE_FILE_NO_SYNC)))
 		settle(f);
 	else
 		stage(f);
 }
 
-static bool digest_matches(const struct receive_file *f)
+static void on_finished(struct io_job *job)
+{
+	struct receive_file *f = container_of(job, struct receive_file, job);
+
+	if (receiver_job_ended(f->receiver))
+		receive_file_finished(f);
+}
+
+bool receive_file_adds_up(const struct receive_file *f)
 {
 	uint8_t value[WIRE_DIGEST_SIZE];
 
@@ -105,10 +120,12 @@ void receive_file_maybe_leave_open(struct receive_file *f)
 {
 	if (f->state != FILE_OPEN || f->pending)
 		return;
-	if (f->status == STATUS_OK && f->closed && !digest_matches(f))
+	if (f->status == STATUS_OK && f->closed && !receive_file_adds_up(f))
 		receive_file_fail(f, STATUS_CORRUPT, "the parts do not add up to the file that was read");
 	if (f->status != STATUS_OK) {
 		discard(f);
+	} else if (f->closed && (f->said.flags & WIRE_FILE_LEAVE)) {
+		receive_file_report(f); /* synced when it was finished */
 	} else if (f->closed) {
 		f->state = FILE_FINISHING;
 		receiver_submit(f->receiver, &f->job, run_finish, on_finished);
@@ -116,6 +133,20 @@ void receive_file_maybe_leave_open(struct receive_file *f)
 }
 
 /* ---- making whole files durable, many at once ---------------------------------------------------------------- */
+
+/* The files of one directory share one sync of it. */
+static int sync_dir_once(struct receive_file *f, uint64_t flush)
+{
+	struct receive_dir *dir = f->dir;
+
+	if (!dir)
+		return outfile_sync_dir(&f->out);
+	if (dir->synced != flush) {
+		dir->synced = flush;
+		dir->sync_error = outfile_sync_dir(&f->out);
+	}
+	return dir->sync_error;
+}
 
 /* Worker. One file at a time is synced by itself; what many of them share, the device's cache flush, the file system merges. */
 static void run_flush(struct io_job *job)
@@ -125,11 +156,11 @@ static void run_flush(struct io_job *job)
 	for (struct receive_file *f = r->flushing; f; f = f->next)
 		f->job_error = outfile_sync(&f->out);
 	for (struct receive_file *f = r->flushing; f; f = f->next)
-		if (f->job_error == 0)
+		if (f->job_error == 0 && f->out.temp[0])
 			f->job_error = outfile_commit(&f->out, f->place.flags);
 	for (struct receive_file *f = r->flushing; f; f = f->next)
-		if (f->job_error == 0)
-			f->job_error = outfile_sync_dir(&f->out);
+		if (f->job_error == 0 && f->out.dir_fd >= 0)
+			f->job_error = sync_dir_once(f, r->flushes);
 }
 
 static void on_flushed(struct io_job *job)
@@ -157,6 +188,7 @@ static bool must_flush(const struct receiver *r)
 static void start_flush(struct receiver *r)
 {
 	r->flushing = r->staged;
+	r->flushes++;
 	for (struct receive_file *f = r->flushing; f; f = f->next)
 		f->state = FILE_FLUSHING;
 	r->staged = NULL;

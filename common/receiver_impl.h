@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Inside the receiving engine. receiver.c: records, a file's entry, making and ending. receiver_store.c: bytes from slots into
- * files. receiver_commit.c: whole files made durable, failed ones removed. Only these include this.
+ * Inside the receiving engine. receiver.c: records, a file's entry, making and ending. receiver_create.c: what is made, in
+ * which order and where. receiver_store.c: bytes from slots into files. receiver_commit.c: whole files made durable, failed ones
+ * removed. Only these include this.
  */
 #ifndef RDCP_RECEIVER_IMPL_H
 #define RDCP_RECEIVER_IMPL_H
@@ -16,6 +17,7 @@
 
 enum file_state {
 	FILE_FREE,
+	FILE_QUEUED,     /* waits for its turn to be made; chunks wait */
 	FILE_OPENING,    /* a worker makes the temporary; chunks wait */
 	FILE_OPEN,       /* chunks are stored as they come */
 	FILE_FINISHING,  /* a worker gives it size and attributes */
@@ -24,6 +26,17 @@ enum file_state {
 	FILE_DISCARDING, /* a worker removes the temporary */
 	FILE_REPORTING,  /* RESULT is to be sent */
 	FILE_REPORTED    /* RESULT was sent; CLOSE or ABORT is yet to come */
+};
+
+/* A directory below a top that files are made in: opened once for all that come one after the other. */
+struct receive_dir {
+	unsigned int users; /* files, and the receiver while it is the newest */
+	int fd;             /* O_PATH; -1: not open */
+	bool opened;        /* or failed to */
+	int error;          /* why not, negative errno */
+	uint64_t synced;    /* the flush that synced it last; the flush job's */
+	int sync_error;
+	char path[]; /* as seen from the top, "" for the top itself */
 };
 
 struct receive_chunk {
@@ -44,7 +57,12 @@ struct receive_file {
 	struct outfile out;
 	struct io_job job;
 	int job_error;
-	struct receive_file *next; /* staged, or in a flush */
+	bool at_destination;       /* the job failed before there was anything of it */
+	struct receive_file *next; /* queued, staged, or in a flush */
+	struct receive_dir *dir;   /* below a top: where it is made */
+	int top;                   /* of a top that was made: its descriptor, for the receiver */
+	bool top_made;
+	char *link;                /* what LINK said, or NULL */
 	struct digest digest;
 	struct receive_chunk *waiting, **waiting_tail;
 	unsigned int pending; /* chunks with a worker or waiting */
@@ -73,8 +91,18 @@ struct receiver {
 	unsigned int busy_files;
 	uint32_t next_file; /* FILE numbers count up */
 	struct receive_file *newest;
+	struct receive_file *queue, **queue_tail; /* to be made */
+	bool barrier;                             /* nothing else is made until what is being made is there */
+	struct io_job dir_job;
+	struct receive_dir *dir; /* the newest, or NULL */
+	/* The top of the tree that is being received */
+	int top; /* O_PATH; -1: none */
+	bool top_made;
+	uint32_t top_request;
+	struct receive_place top_place;
 	struct receive_file *staged, **staged_tail;
 	unsigned int staged_count;
+	uint64_t flushes;
 	struct receive_file *flushing;
 	struct io_job flush_job;
 
@@ -95,15 +123,38 @@ void receiver_submit(struct receiver *r, struct io_job *job, void (*run)(struct 
 bool receiver_job_ended(struct receiver *r); /* first in every done(); false: stopped, only the counting matters */
 void receive_file_fail(struct receive_file *f, enum status status, const char *text);
 void receive_file_fail_errno(struct receive_file *f, int error);
+void receive_file_fail_at_destination(struct receive_file *f, int error); /* not the source's fault */
 void receive_file_report(struct receive_file *f); /* RESULT is due */
+
+/* receiver_create.c */
+int receiver_place(struct receiver *r, struct receive_file *f, const struct wire_file *said); /* -EPROTO, -ENOMEM */
+void receiver_queue(struct receiver *r, struct receive_file *f);
+void receiver_create_queued(struct receiver *r); /* as far as what is before is there */
+void receive_dir_release(struct receive_dir *dir); /* NULL is fine */
+
+static inline uint32_t receive_file_kind(const struct receive_file *f)
+{
+	return f->said.flags & (WIRE_FILE_DIRECTORY | WIRE_FILE_SYMLINK | WIRE_FILE_HARD_LINK);
+}
+
+static inline bool receive_file_is_link(const struct receive_file *f)
+{
+	return f->said.flags & (WIRE_FILE_SYMLINK | WIRE_FILE_HARD_LINK);
+}
 
 /* receiver_store.c */
 void receive_chunk_store(struct receive_chunk *c);       /* or drops it, when its file is lost */
 void receive_file_store_waiting(struct receive_file *f); /* the file is open now */
+void receive_file_write_waiting(struct receive_file *f); /* worker: all of them, for receive_file_drop_waiting() */
+void receive_file_drop_waiting(struct receive_file *f);  /* they were dealt with: their slots are free */
 void receiver_send_acks(struct receiver *r);
 
 /* receiver_commit.c */
 void receive_file_maybe_leave_open(struct receive_file *f); /* to the next station, if no chunk is with a worker */
+bool receive_file_adds_up(const struct receive_file *f);    /* CLOSE was heard: the chunks are those that were read */
+void receive_file_finish(struct receive_file *f);           /* worker: attributes, and its name if it is not to wait */
+void receive_file_finished(struct receive_file *f);         /* staged, or reported */
+struct outfile_attrs receive_file_attrs(const struct receive_file *f);
 void receiver_maybe_flush(struct receiver *r);
 
 #endif

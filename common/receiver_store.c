@@ -33,9 +33,8 @@ static void chunk_release(struct receive_chunk *c)
 }
 
 /* Worker: the bytes count only if they are what was read at the other end. */
-static void run_store(struct io_job *job)
+static void store(struct receive_chunk *c)
 {
-	struct receive_chunk *c = container_of(job, struct receive_chunk, job);
 	const uint8_t *bytes = slab_slot(c->receiver->slab, c->data.slot) + c->data.slot_off;
 
 	if (digest_chunk(bytes, c->data.len) != c->data.hash) {
@@ -47,13 +46,16 @@ static void run_store(struct io_job *job)
 		c->result = status_from_errno(c->error);
 }
 
-static void on_stored(struct io_job *job)
+static void run_store(struct io_job *job)
 {
-	struct receive_chunk *c = container_of(job, struct receive_chunk, job);
+	store(container_of(job, struct receive_chunk, job));
+}
+
+/* What came of it, and its place in the slot is free. */
+static void chunk_stored(struct receive_chunk *c)
+{
 	struct receive_file *f = c->file;
 
-	if (!receiver_job_ended(c->receiver))
-		return;
 	if (c->result == STATUS_CORRUPT)
 		receive_file_fail(f, STATUS_CORRUPT, "");
 	else if (c->result != STATUS_OK)
@@ -61,6 +63,16 @@ static void on_stored(struct io_job *job)
 	else
 		f->receiver->stored_bytes += c->data.len;
 	chunk_release(c);
+}
+
+static void on_stored(struct io_job *job)
+{
+	struct receive_chunk *c = container_of(job, struct receive_chunk, job);
+	struct receive_file *f = c->file;
+
+	if (!receiver_job_ended(c->receiver))
+		return;
+	chunk_stored(c);
 	receive_file_maybe_leave_open(f);
 }
 
@@ -87,6 +99,26 @@ void receive_file_store_waiting(struct receive_file *f)
 	while ((c = f->waiting)) {
 		f->waiting = c->next;
 		receive_chunk_store(c);
+	}
+	f->waiting_tail = &f->waiting;
+}
+
+void receive_file_write_waiting(struct receive_file *f)
+{
+	for (struct receive_chunk *c = f->waiting; c && f->job_error == 0; c = c->next) {
+		store(c);
+		if (c->result != STATUS_OK)
+			f->job_error = c->error ? c->error : -EBADMSG;
+	}
+}
+
+void receive_file_drop_waiting(struct receive_file *f)
+{
+	struct receive_chunk *c;
+
+	while ((c = f->waiting)) {
+		f->waiting = c->next;
+		chunk_stored(c);
 	}
 	f->waiting_tail = &f->waiting;
 }

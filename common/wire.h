@@ -136,8 +136,14 @@ enum wire_file_flags {
 	/* In a tree: */
 	WIRE_FILE_BELOW = 1 << 9, /* `path` begins at the directory that answers the same request */
 	WIRE_FILE_LEAVE = 1 << 10, /* with DIRECTORY: it is there and complete, and gets its attributes */
-	WIRE_FILE_EXACT = 1 << 11 /* it becomes `path`, even if that is a directory */
+	WIRE_FILE_EXACT = 1 << 11,    /* it becomes `path`, even if that is a directory */
+	WIRE_FILE_MAKE_PATH = 1 << 12 /* directories that are missing on the way are made */
 };
+
+/* Those that say how to store, not what it is. */
+#define WIRE_FILE_WISHES \
+	(WIRE_FILE_PRESERVE | WIRE_FILE_SYNC | WIRE_FILE_NO_SYNC | WIRE_FILE_INTO_DIR | WIRE_FILE_NO_CLOBBER | \
+	 WIRE_FILE_EXACT | WIRE_FILE_MAKE_PATH)
 
 /*
  * If `path` is an existing directory the file goes into it as `name`, else it becomes `path`. In a pull both are hints:

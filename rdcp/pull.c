@@ -21,8 +21,8 @@ static enum status on_place(void *owner, const struct wire_file *file, struct re
 	ret_place->root = AT_FDCWD;
 	snprintf(ret_place->path, sizeof(ret_place->path), "%s", c->options->target.text);
 	snprintf(ret_place->name, sizeof(ret_place->name), "%s", c->sources[file->request].name);
-	ret_place->flags = (flags & WIRE_FILE_INTO_DIR ? OUTFILE_INTO_DIR : 0) |
-			   (flags & WIRE_FILE_NO_CLOBBER ? OUTFILE_NO_CLOBBER : 0);
+	ret_place->flags = (flags & WIRE_FILE_INTO_DIR ? PLACE_INTO_DIR : 0) |
+			   (flags & WIRE_FILE_NO_CLOBBER ? PLACE_NO_CLOBBER : 0);
 	/* How it is stored is for the user to say, not for the daemon. */
 	ret_place->wishes = flags;
 	return STATUS_OK;

@@ -78,16 +78,16 @@ static const struct {
 	{ "dir", "..", -EINVAL, 0 },
 	{ "dir", "../new", -EINVAL, 0 },
 	{ "dir", "sub/new", -EINVAL, 0 },
-	{ "old", "name", -ENOTDIR, OUTFILE_INTO_DIR },
-	{ "link", "name", -ENOTDIR, OUTFILE_INTO_DIR },
-	{ "missing", "name", -ENOENT, OUTFILE_INTO_DIR },
-	{ "fifo", "name", -ENOTDIR, OUTFILE_INTO_DIR },
-	{ "old", "name", -EEXIST, OUTFILE_NO_CLOBBER },
-	{ "link", "name", -EEXIST, OUTFILE_NO_CLOBBER },
-	{ "dangling", "name", -EEXIST, OUTFILE_NO_CLOBBER },
-	{ "fifo", "name", -EEXIST, OUTFILE_NO_CLOBBER },
-	{ "dir", "filelink", -EEXIST, OUTFILE_NO_CLOBBER },
-	{ "dir", "sub", -EISDIR, OUTFILE_NO_CLOBBER },
+	{ "old", "name", -ENOTDIR, PLACE_INTO_DIR },
+	{ "link", "name", -ENOTDIR, PLACE_INTO_DIR },
+	{ "missing", "name", -ENOENT, PLACE_INTO_DIR },
+	{ "fifo", "name", -ENOTDIR, PLACE_INTO_DIR },
+	{ "old", "name", -EEXIST, PLACE_NO_CLOBBER },
+	{ "link", "name", -EEXIST, PLACE_NO_CLOBBER },
+	{ "dangling", "name", -EEXIST, PLACE_NO_CLOBBER },
+	{ "fifo", "name", -EEXIST, PLACE_NO_CLOBBER },
+	{ "dir", "filelink", -EEXIST, PLACE_NO_CLOBBER },
+	{ "dir", "sub", -EISDIR, PLACE_NO_CLOBBER },
 };
 
 START_TEST(create_says_precisely_what_is_wrong_and_leaves_nothing)
@@ -271,10 +271,10 @@ END_TEST
 
 START_TEST(a_destination_that_appeared_meanwhile_is_not_clobbered)
 {
-	ck_assert_int_eq(outfile_create(&file, tree_root, "new", "name", OUTFILE_NO_CLOBBER), 0);
+	ck_assert_int_eq(outfile_create(&file, tree_root, "new", "name", PLACE_NO_CLOBBER), 0);
 	ck_assert_int_eq(outfile_finish(&file, 0, &plain), 0);
 	tree_write("root/new", "theirs");
-	ck_assert_int_eq(outfile_commit(&file, OUTFILE_NO_CLOBBER), -EEXIST);
+	ck_assert_int_eq(outfile_commit(&file, PLACE_NO_CLOBBER), -EEXIST);
 	outfile_discard(&file);
 	tree_expect("root/new", "theirs");
 	ck_assert_uint_eq(temps("root"), 0);

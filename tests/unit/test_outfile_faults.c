@@ -19,8 +19,8 @@ static const struct {
 } sweeps[] = {
 	{ "old", "root/old", "old", 0, EIO },
 	{ "new", "root/new", NULL, 0, ENOSPC },
-	{ "new", "root/new", NULL, OUTFILE_NO_CLOBBER, EDQUOT },
-	{ "dir", "root/dir/name", NULL, OUTFILE_INTO_DIR, EIO },
+	{ "new", "root/new", NULL, PLACE_NO_CLOBBER, EDQUOT },
+	{ "dir", "root/dir/name", NULL, PLACE_INTO_DIR, EIO },
 	{ "dangling", "root/dangling", NULL, 0, EIO },
 };
 
@@ -78,13 +78,13 @@ START_TEST(a_file_system_without_rename_noreplace_gets_a_link)
 
 	for (k = 1; k < 40; k++) {
 		fault_set(k, EINVAL);
-		if (outfile_create(&file, tree_root, "new", "name", OUTFILE_NO_CLOBBER) < 0 ||
+		if (outfile_create(&file, tree_root, "new", "name", PLACE_NO_CLOBBER) < 0 ||
 		    outfile_finish(&file, 0, &plain) < 0) {
 			outfile_discard(&file);
 			continue;
 		}
 		ck_assert_int_eq(access("root/new", F_OK), -1);
-		if (outfile_commit(&file, OUTFILE_NO_CLOBBER) == 0 && fault_hit() && !strcmp(fault_hit(), "rename")) {
+		if (outfile_commit(&file, PLACE_NO_CLOBBER) == 0 && fault_hit() && !strcmp(fault_hit(), "rename")) {
 			tree_expect("root/new", "");
 			renamed = true;
 		}

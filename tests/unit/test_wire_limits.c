@@ -132,9 +132,9 @@ START_TEST(file_numbers_out_of_range_are_refused)
 	assert_taken(&rec);
 	ck_assert_int_eq(decode_patched(WIRE_FILE, 27, "\x80", 1), -EBADMSG);
 	rec = sample(WIRE_FILE);
-	rec.file.flags = 1 << 12;
+	rec.file.flags = 1 << 13;
 	assert_not_encoded(&rec);
-	ck_assert_int_eq(decode_patched(WIRE_FILE, 13, "\x10", 1), -EBADMSG);
+	ck_assert_int_eq(decode_patched(WIRE_FILE, 13, "\x20", 1), -EBADMSG);
 	ck_assert_int_eq(decode_patched(WIRE_FILE, 15, "\x80", 1), -EBADMSG);
 }
 END_TEST

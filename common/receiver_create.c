@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+/*
+ * What is made at the destination, in which order and where. Files queue up in the order of their FILEs and are made at the end of a
+ * round, several at once; but a directory is there before anything behind it in the queue is begun, and so is the directory
+ * that the next file goes into opened: one at a time, the barrier.
+ *
+ * Below a top nothing depends on a path any more: entries are made in a directory that was opened beneath the top without
+ * following links, under a name that is one component.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "beneath.h"
+#include "outdir.h"
+#include "peer.h"
+#include "receiver_impl.h"
+#include "util.h"
+
+/* ---- where -------------------------------------------------------------------------------------------------- */
+
+/* For whoever reads of it: which file it is when the destination is a directory. */
+static void append_component(struct receive_place *place, const char *name)
+{
+	size_t len = strlen(place->path);
+
+	if (strcmp(place->path, ".") == 0)
+		len = 0;
+	if (len && place->path[len - 1] != '/' && len < sizeof(place->path) - 1)
+		place->path[len++] = '/';
+	snprintf(place->path + len, sizeof(place->path) - len, "%s", name);
+}
+
+static struct receive_dir *dir_new(const struct wire_text *path)
+{
+	struct receive_dir *dir = calloc(1, sizeof(*dir) + path->len + 1U);
+
+	if (!dir)
+		return NULL;
+	dir->fd = -1;
+	memcpy(dir->path, path->data, path->len);
+	return dir;
+}
+
+void receive_dir_release(struct receive_dir *dir)
+{
+	if (!dir || --dir->users)
+		return;
+	if (dir->fd >= 0)
+		close(dir->fd);
+	free(dir);
+}
+
+/* The directory of an entry: that of the one before, mostly. */
+static struct receive_dir *dir_of(struct receiver *r, const struct wire_text *path)
+{
+	struct receive_dir *dir = r->dir;
+
+	if (!dir || strlen(dir->path) != path->len || memcmp(dir->path, path->data, path->len) != 0) {
+		dir = dir_new(path);
+		if (!dir)
+			return NULL;
+		receive_dir_release(r->dir);
+		r->dir = dir;
+		dir->users = 1;
+	}
+	dir->users++;
+	return dir;
+}
+
+static int place_below(struct receiver *r, struct receive_file *f, const struct wire_file *said)
+{
+	char path[WIRE_PATH_MAX + 1];
+
+	if (r->top < 0 || said->request != r->top_request)
+		return -EPROTO;
+	f->place = r->top_place;
+	f->place.wishes |= said->flags & ~(uint32_t)WIRE_FILE_WISHES;
+	if (!(said->flags & WIRE_FILE_BELOW)) /* the top, left */
+		return 0;
+	snprintf(path, sizeof(path), "%.*s", said->path.len, said->path.data);
+	snprintf(f->place.name, sizeof(f->place.name), "%.*s", said->name.len, said->name.data);
+	if (*path)
+		append_component(&f->place, path);
+	append_component(&f->place, f->place.name);
+	f->dir = dir_of(r, &said->path);
+	return f->dir ? 0 : -ENOMEM;
+}
+
+int receiver_place(struct receiver *r, struct receive_file *f, const struct wire_file *said)
+{
+	int error;
+
+	f->place.wishes = said->flags;
+	if (said->flags & (WIRE_FILE_BELOW | WIRE_FILE_LEAVE)) {
+		error = place_below(r, f, said);
+	} else {
+		error = 0;
+		f->status = r->events->place(r->owner, said, &f->place, f->text);
+	}
+	f->said.flags = (said->flags & ~(uint32_t)WIRE_FILE_WISHES) | (f->place.wishes & WIRE_FILE_WISHES);
+	f->place.wishes = f->said.flags;
+	return error;
+}
+
+/* ---- made one by one ---------------------------------------------------------------------------------------- */
+
+static void run_open_dir(struct io_job *job)
+{
+	struct receiver *r = container_of(job, struct receiver, dir_job);
+	struct receive_dir *dir = r->queue->dir;
+
+	dir->fd = beneath_open_nofollow(r->top, dir->path, O_PATH | O_DIRECTORY, 0);
+	dir->error = dir->fd < 0 ? dir->fd : 0;
+}
+
+static void on_dir_opened(struct io_job *job)
+{
+	struct receiver *r = container_of(job, struct receiver, dir_job);
+
+	r->queue->dir->opened = true;
+	r->barrier = false;
+	receiver_job_ended(r);
+}
+
+static void submit_quick(struct receiver *r, struct io_job *job, void (*run)(struct io_job *),
+			 void (*done)(struct io_job *))
+{
+	job->run = run;
+	job->done = done;
+	r->jobs++;
+	ioqueue_submit_quick(r->io, job);
+}
+
+static void open_dir(struct receiver *r)
+{
+	r->barrier = true;
+	submit_quick(r, &r->dir_job, run_open_dir, on_dir_opened);
+}
+
+static void run_make_top(struct receive_file *f)
+{
+	int fd = outdir_make(f->place.root, f->place.path, f->place.name, f->said.mode, f->place.flags, &f->out.dir_fd,
+			     &f->top_made, &f->out.entered);
+
+	f->job_error = fd < 0 ? fd : 0;
+	f->top = fd;
+}
+
+/* Worker: the directory itself, or its attributes when all that is in it is there. */
+static void run_make_dir(struct io_job *job)
+{
+	struct receive_file *f = container_of(job, struct receive_file, job);
+	struct outfile_attrs attrs = receive_file_attrs(f);
+	bool sync = !(f->said.flags & WIRE_FILE_NO_SYNC);
+	char path[PATH_MAX] = "";
+
+	if (f->said.flags & WIRE_FILE_LEAVE) {
+		if (f->dir && (size_t)snprintf(path, sizeof(path), "%s%s%s", f->dir->path, *f->dir->path ? "/" : "",
+					       f->place.name) >= sizeof(path))
+			f->job_error = -ENAMETOOLONG;
+		else
+			f->job_error = outdir_finish(f->receiver->top, path, &attrs, sync);
+	} else if (f->dir) {
+		f->job_error = outdir_make_in(f->dir->fd, f->place.name, f->said.mode);
+		f->out.dir_fd = f->dir->fd;
+		f->out.dir_is_lent = true;
+	} else {
+		run_make_top(f);
+	}
+}
+
+/* Also when there was nothing to make: to the next station. */
+static void made(struct receive_file *f)
+{
+	f->state = FILE_OPEN;
+	if (f->job_error < 0)
+		receive_file_fail_at_destination(f, f->job_error);
+	else if (f->out.entered)
+		append_component(&f->place, f->place.name);
+	receive_file_store_waiting(f);
+	receive_file_maybe_leave_open(f);
+}
+
+static void take_top(struct receiver *r, struct receive_file *f)
+{
+	if (r->top >= 0)
+		close(r->top);
+	r->top = f->top;
+	r->top_made = f->top_made;
+	r->top_request = f->said.request;
+	r->top_place = f->place;
+	receive_dir_release(r->dir);
+	r->dir = NULL;
+}
+
+static void on_dir_made(struct io_job *job)
+{
+	struct receive_file *f = container_of(job, struct receive_file, job);
+	struct receiver *r = f->receiver;
+	bool is_top = !(f->said.flags & (WIRE_FILE_BELOW | WIRE_FILE_LEAVE));
+
+	r->barrier = false;
+	if (is_top && f->job_error == 0 && f->out.entered)
+		append_component(&f->place, f->place.name);
+	f->out.entered = false;
+	if (is_top && f->job_error == 0)
+		take_top(r, f);
+	if (receiver_job_ended(r))
+		made(f);
+}
+
+static void run_create(struct io_job *job)
+{
+	struct receive_file *f = container_of(job, struct receive_file, job);
+
+	if (f->dir)
+		f->job_error = outfile_create_in(&f->out, f->dir->fd, f->place.name, 0600, f->place.flags);
+	else
+		f->job_error =
+			outfile_create(&f->out, f->place.root, f->place.path, f->place.name, f->place.flags);
+}
+
+static void on_created(struct io_job *job)
+{
+	struct receive_file *f = container_of(job, struct receive_file, job);
+
+	if (receiver_job_ended(f->receiver))
+		made(f);
+}
+
+/* ---- links, and files that are here already ------------------------------------------------------------------ */
+
+static int make_link(struct receive_file *f)
+{
+	const struct timespec mtime = { .tv_sec = f->said.mtime_sec, .tv_nsec = f->said.mtime_nsec };
+	bool preserve = f->said.flags & WIRE_FILE_PRESERVE;
+
+	if (!f->dir)
+		return -ENOTSUP;
+	if (f->said.flags & WIRE_FILE_HARD_LINK)
+		return outfile_hard_link_in(&f->out, f->dir->fd, f->place.name, f->receiver->top, f->link,
+					    f->place.flags);
+	return outfile_symlink_in(&f->out, f->dir->fd, f->place.name, f->link, preserve ? &mtime : NULL,
+				  f->place.flags);
+}
+
+static int create_whole(struct receive_file *f)
+{
+	if (receive_file_is_link(f))
+		return make_link(f);
+	if (f->dir)
+		return outfile_create_in(&f->out, f->dir->fd, f->place.name, f->said.mode, f->place.flags);
+	return outfile_create(&f->out, f->place.root, f->place.path, f->place.name, f->place.flags);
+}
+
+/* Worker: all of it at once. A failure on the way leaves a temporary, for discard. */
+static void run_whole(struct io_job *job)
+{
+	struct receive_file *f = container_of(job, struct receive_file, job);
+
+	f->job_error = create_whole(f);
+	f->at_destination = f->job_error < 0;
+	receive_file_write_waiting(f);
+	f->out.has_size = !f->waiting || (!f->waiting->next && f->waiting->data.offset == 0);
+	if (f->job_error == 0)
+		receive_file_finish(f);
+}
+
+static void on_whole(struct io_job *job)
+{
+	struct receive_file *f = container_of(job, struct receive_file, job);
+
+	if (!receiver_job_ended(f->receiver))
+		return;
+	if (f->at_destination)
+		receive_file_fail_at_destination(f, f->job_error);
+	if (f->out.entered)
+		append_component(&f->place, f->place.name);
+	receive_file_drop_waiting(f);
+	receive_file_finished(f);
+}
+
+static bool is_here(const struct receive_file *f)
+{
+	return f->closed && !(f->said.flags & WIRE_FILE_UNSIZED);
+}
+
+/* ---- the queue ---------------------------------------------------------------------------------------------- */
+
+void receiver_queue(struct receiver *r, struct receive_file *f)
+{
+	f->next = NULL;
+	*r->queue_tail = f;
+	r->queue_tail = &f->next;
+	receiver_schedule(r);
+}
+
+static void begin(struct receiver *r, struct receive_file *f)
+{
+	if (f->dir && f->dir->error)
+		receive_file_fail_at_destination(f, f->dir->error);
+	if (f->status == STATUS_OK && is_here(f) && !receive_file_adds_up(f))
+		receive_file_fail(f, STATUS_CORRUPT, "the parts do not add up to the file that was read");
+	if (r->top_made && f->dir)
+		f->place.flags |= OUTFILE_FRESH;
+	if (f->status != STATUS_OK) {
+		made(f);
+	} else if (f->said.flags & WIRE_FILE_DIRECTORY) {
+		f->state = FILE_OPENING;
+		r->barrier = true;
+		submit_quick(r, &f->job, run_make_dir, on_dir_made);
+	} else if (is_here(f)) {
+		f->state = FILE_FINISHING;
+		submit_quick(r, &f->job, run_whole, on_whole);
+	} else {
+		f->state = FILE_OPENING;
+		receiver_submit(r, &f->job, run_create, on_created);
+	}
+}
+
+void receiver_create_queued(struct receiver *r)
+{
+	struct receive_file *f;
+
+	while ((f = r->queue) && !r->barrier) {
+		if (f->dir && !f->dir->opened) {
+			open_dir(r);
+			return;
+		}
+		if (receive_file_is_link(f) && !f->closed && f->status == STATUS_OK)
+			return; /* CLOSE or ABORT is on its way */
+		r->queue = f->next;
+		if (!r->queue)
+			r->queue_tail = &r->queue;
+		begin(r, f);
+	}
+}
