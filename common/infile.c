@@ -126,8 +126,7 @@ int infile_check(const struct infile *f)
 	if (sys_fstat(f->fd, &st) < 0)
 		return fail(-errno, "stat of an open file");
 	if (st.st_dev != old->st_dev || st.st_ino != old->st_ino || st.st_size != old->st_size ||
-	    st.st_mtim.tv_sec != old->st_mtim.tv_sec ||
-	    st.st_mtim.tv_nsec != old->st_mtim.tv_nsec)
+	    st.st_mtim.tv_sec != old->st_mtim.tv_sec || st.st_mtim.tv_nsec != old->st_mtim.tv_nsec)
 		return -ESTALE;
 	return 0;
 }

@@ -28,11 +28,11 @@ struct outfile_attrs {
 };
 
 struct outfile {
-	int dir_fd;    /* the directory that holds it, O_PATH; -1: nothing open */
+	int dir_fd;       /* the directory that holds it, O_PATH; -1: nothing open */
 	bool dir_is_lent; /* and is not ours to close */
-	int fd;        /* the temporary; -1: none */
-	bool entered;  /* the path is a directory, and the file is path/name */
-	bool replaces; /* there was a regular file: without preserve its permission bits are kept */
+	int fd;           /* the temporary; -1: none */
+	bool entered;     /* the path is a directory, and the file is path/name */
+	bool replaces;    /* there was a regular file: without preserve its permission bits are kept */
 	mode_t replaced_mode;
 	bool has_size;     /* set by who wrote it from the start to the end, once: nothing to truncate */
 	bool has_mode;     /* it was made with the mode that it shall have, unless it is to be preserved */

@@ -85,7 +85,8 @@ int place_find(int root, const char *path, const char *name, unsigned int flags,
 	else if (flags & PLACE_INTO_DIR || (fd != -ENOENT && fd != -ENOTDIR && fd != -ELOOP))
 		return fd;
 	r = beneath_open_parent(root, path, ret_name);
-	if (r == -EINVAL) /* nothing behind the last slash: what is before is not a directory; or ".", which cannot be replaced */
+	if (r ==
+	    -EINVAL) /* nothing behind the last slash: what is before is not a directory; or ".", which cannot be replaced */
 		return fd < 0 ? fd : -EISDIR;
 	if (r < 0)
 		return r;

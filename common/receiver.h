@@ -29,8 +29,10 @@ struct receive_place {
 	int root;            /* borrowed until file_done() */
 	char path[PATH_MAX]; /* in file_done(): of the file, also when it was a directory */
 	char name[NAME_MAX + 1];
+	size_t below;       /* of an entry of a tree: where in `path` its path from the top begins; else 0 */
 	unsigned int flags; /* enum place_flags */
-	uint32_t wishes;    /* enum wire_file_flags: the sender's; those of WIRE_FILE_WISHES place() may replace by its own */
+	uint32_t
+		wishes; /* enum wire_file_flags: the sender's; those of WIRE_FILE_WISHES place() may replace by its own */
 };
 
 struct receiver_events {
@@ -58,6 +60,9 @@ static inline bool receive_place_is_last(const struct receive_place *place, enum
 		return false;
 	return status != STATUS_OK || !(place->wishes & WIRE_FILE_DIRECTORY) || (place->wishes & WIRE_FILE_LEAVE);
 }
+
+/* enum wire_file_flags -> enum place_flags */
+unsigned int receive_place_flags(uint32_t wishes);
 
 /* Borrows everything. `slab` is the one the peer writes into. -ENOMEM. */
 int receiver_new(struct peer *peer, struct slab *slab, struct ioqueue *io, const struct receiver_events *events,

@@ -34,6 +34,13 @@ static void append_component(struct receive_place *place, const char *name)
 	snprintf(place->path + len, sizeof(place->path) - len, "%s", name);
 }
 
+unsigned int receive_place_flags(uint32_t wishes)
+{
+	return (wishes & WIRE_FILE_INTO_DIR ? PLACE_INTO_DIR : 0) |
+	       (wishes & WIRE_FILE_NO_CLOBBER ? PLACE_NO_CLOBBER : 0) | (wishes & WIRE_FILE_EXACT ? PLACE_EXACT : 0) |
+	       (wishes & WIRE_FILE_MAKE_PATH ? PLACE_MAKE_PATH : 0);
+}
+
 static struct receive_dir *dir_new(const struct wire_text *path)
 {
 	struct receive_dir *dir = calloc(1, sizeof(*dir) + path->len + 1U);
@@ -74,6 +81,8 @@ static struct receive_dir *dir_of(struct receiver *r, const struct wire_text *pa
 static int place_below(struct receiver *r, struct receive_file *f, const struct wire_file *said)
 {
 	char path[WIRE_PATH_MAX + 1];
+	const char *first;
+	size_t len;
 
 	if (r->top < 0 || said->request != r->top_request)
 		return -EPROTO;
@@ -83,9 +92,12 @@ static int place_below(struct receiver *r, struct receive_file *f, const struct 
 		return 0;
 	snprintf(path, sizeof(path), "%.*s", said->path.len, said->path.data);
 	snprintf(f->place.name, sizeof(f->place.name), "%.*s", said->name.len, said->name.data);
+	first = *path ? path : f->place.name;
+	append_component(&f->place, first);
+	len = strlen(f->place.path);
+	f->place.below = len - min_size(len, strlen(first));
 	if (*path)
-		append_component(&f->place, path);
-	append_component(&f->place, f->place.name);
+		append_component(&f->place, f->place.name);
 	f->dir = dir_of(r, &said->path);
 	return f->dir ? 0 : -ENOMEM;
 }
@@ -220,8 +232,7 @@ static void run_create(struct io_job *job)
 	if (f->dir)
 		f->job_error = outfile_create_in(&f->out, f->dir->fd, f->place.name, 0600, f->place.flags);
 	else
-		f->job_error =
-			outfile_create(&f->out, f->place.root, f->place.path, f->place.name, f->place.flags);
+		f->job_error = outfile_create(&f->out, f->place.root, f->place.path, f->place.name, f->place.flags);
 }
 
 static void on_created(struct io_job *job)

@@ -62,7 +62,7 @@ struct receive_file {
 	struct receive_dir *dir;   /* below a top: where it is made */
 	int top;                   /* of a top that was made: its descriptor, for the receiver */
 	bool top_made;
-	char *link;                /* what LINK said, or NULL */
+	char *link; /* what LINK said, or NULL */
 	struct digest digest;
 	struct receive_chunk *waiting, **waiting_tail;
 	unsigned int pending; /* chunks with a worker or waiting */
@@ -124,12 +124,12 @@ bool receiver_job_ended(struct receiver *r); /* first in every done(); false: st
 void receive_file_fail(struct receive_file *f, enum status status, const char *text);
 void receive_file_fail_errno(struct receive_file *f, int error);
 void receive_file_fail_at_destination(struct receive_file *f, int error); /* not the source's fault */
-void receive_file_report(struct receive_file *f); /* RESULT is due */
+void receive_file_report(struct receive_file *f);                         /* RESULT is due */
 
 /* receiver_create.c */
 int receiver_place(struct receiver *r, struct receive_file *f, const struct wire_file *said); /* -EPROTO, -ENOMEM */
 void receiver_queue(struct receiver *r, struct receive_file *f);
-void receiver_create_queued(struct receiver *r); /* as far as what is before is there */
+void receiver_create_queued(struct receiver *r);   /* as far as what is before is there */
 void receive_dir_release(struct receive_dir *dir); /* NULL is fine */
 
 static inline uint32_t receive_file_kind(const struct receive_file *f)

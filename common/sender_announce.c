@@ -20,7 +20,7 @@ static bool say_file(struct sender *s, struct send_file *f)
 		.request = f->item.request,
 		.flags = f->item.flags | (f->in.unsized ? WIRE_FILE_UNSIZED : 0),
 		.mode = f->in.stat.st_mode & 07777,
-		.size = f->in.unsized ? 0 : (uint64_t)f->in.stat.st_size,
+		.size = f->in.unsized || !S_ISREG(f->in.stat.st_mode) ? 0 : (uint64_t)f->in.stat.st_size,
 		.mtime_sec = f->in.stat.st_mtim.tv_sec,
 		.mtime_nsec = (uint32_t)f->in.stat.st_mtim.tv_nsec,
 		.path = wire_text(f->item.target),
@@ -166,7 +166,8 @@ static bool is_ready(const struct sender *s, const struct send_file *f)
 /* What is below a top the peer knows of: a failure there has to have a name. */
 static bool must_begin(const struct send_file *f)
 {
-	return !f->begun && (f->status == STATUS_OK || (f->item.flags & WIRE_FILE_BELOW) || f->item.status != STATUS_OK);
+	return !f->begun &&
+	       (f->status == STATUS_OK || (f->item.flags & WIRE_FILE_BELOW) || f->item.status != STATUS_OK);
 }
 
 /* One step with the file at the head of the queue; false: nothing more can be said of it now. */

@@ -74,7 +74,7 @@ struct send_slot {
 	struct io_job job;
 	struct endpoint_work work;
 	struct send_chunk *chunks, **chunks_tail;
-	unsigned int count; /* chunks in it */
+	unsigned int count;  /* chunks in it */
 	unsigned int unsaid; /* of them, neither announced nor dropped yet */
 	unsigned int good;   /* of those, how many hold what their file is */
 	size_t used;
@@ -101,7 +101,7 @@ struct sender {
 	unsigned int opened_ahead;             /* files in the queue */
 	unsigned int busy_files;
 
-	struct tree *tree;        /* being sent, or NULL */
+	struct tree *tree;         /* being sent, or NULL */
 	struct send_file *opening; /* might be a directory: nothing else is taken before that is known */
 
 	struct window window;
@@ -121,7 +121,7 @@ struct sender {
 /* sender.c */
 void sender_schedule(struct sender *s); /* the pump runs at the end of the round */
 void sender_submit(struct sender *s, struct io_job *job, void (*run)(struct io_job *), void (*done)(struct io_job *));
-bool sender_job_ended(struct sender *s); /* first in every done(); false: stopped, only the counting matters */
+bool sender_job_ended(struct sender *s);     /* first in every done(); false: stopped, only the counting matters */
 void send_item_done(struct send_item *item); /* frees its strings */
 void send_file_fail(struct send_file *f, enum status status, const char *text);
 void send_file_fail_errno(struct send_file *f, int error);
@@ -132,10 +132,10 @@ void send_slot_on_written(struct endpoint_work *w, int status);
 
 /* sender_tree.c: s->tree, from before its top is opened until its last RESULT. */
 int sender_tree_new(struct sender *s, const struct send_item *top);
-int sender_tree_open(struct sender *s, struct send_file *f);   /* worker; -ENOTDIR: the top is no directory */
-void sender_tree_begin(struct sender *s, struct send_file *f); /* f becomes the entry of the top itself */
+int sender_tree_open(struct sender *s, struct send_file *f);        /* worker; -ENOTDIR: the top is no directory */
+void sender_tree_begin(struct sender *s, struct send_file *f);      /* f becomes the entry of the top itself */
 int sender_tree_next(struct sender *s, struct send_item *ret_item); /* as events->next; -ENODATA: over, and freed */
-void sender_tree_top_done(struct sender *s, bool good); /* RESULT of the top: the rest may follow, or will not */
+void sender_tree_top_done(struct sender *s, bool good);      /* RESULT of the top: the rest may follow, or will not */
 void sender_tree_lost(struct sender *s, enum status status); /* something that cannot even be named was not sent */
 void sender_tree_free(struct sender *s);
 

@@ -260,7 +260,8 @@ static void get_get(struct reader *r, struct wire_record *rec)
 
 static bool get_ok(const struct wire_record *rec)
 {
-	return !(rec->get.flags & ~(uint32_t)WIRE_GET_TREE) && text_ok(rec->get.path, 1, WIRE_PATH_MAX);
+	return !(rec->get.flags & ~(uint32_t)(WIRE_GET_TREE | WIRE_GET_PRESERVE)) &&
+	       text_ok(rec->get.path, 1, WIRE_PATH_MAX);
 }
 
 /* LINK: 0 file u32, the rest is text */

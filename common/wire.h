@@ -123,25 +123,25 @@ struct wire_text {
 };
 
 enum wire_file_flags {
-	WIRE_FILE_PRESERVE = 1 << 0,  /* give it the mode and times below, else mode & ~umask and now */
-	WIRE_FILE_SYNC = 1 << 1,      /* on stable storage before its RESULT, not only before DONE */
-	WIRE_FILE_NO_SYNC = 1 << 2,   /* never asked to be on stable storage */
-	WIRE_FILE_UNSIZED = 1 << 3,   /* size is not known before CLOSE */
-	WIRE_FILE_INTO_DIR = 1 << 4,  /* path must be a directory: the file goes into it under `name` */
+	WIRE_FILE_PRESERVE = 1 << 0,   /* give it the mode and times below, else mode & ~umask and now */
+	WIRE_FILE_SYNC = 1 << 1,       /* on stable storage before its RESULT, not only before DONE */
+	WIRE_FILE_NO_SYNC = 1 << 2,    /* never asked to be on stable storage */
+	WIRE_FILE_UNSIZED = 1 << 3,    /* size is not known before CLOSE */
+	WIRE_FILE_INTO_DIR = 1 << 4,   /* path must be a directory: the file goes into it under `name` */
 	WIRE_FILE_NO_CLOBBER = 1 << 5, /* an existing destination stays, and the file is refused */
 	/* What it is, at most one; none: a regular file. Without bytes, size 0. */
 	WIRE_FILE_DIRECTORY = 1 << 6, /* made if it is not there */
 	WIRE_FILE_SYMLINK = 1 << 7,   /* LINK is its text */
 	WIRE_FILE_HARD_LINK = 1 << 8, /* LINK is the name of a file that is there, from the top of the tree */
 	/* In a tree: */
-	WIRE_FILE_BELOW = 1 << 9, /* `path` begins at the directory that answers the same request */
-	WIRE_FILE_LEAVE = 1 << 10, /* with DIRECTORY: it is there and complete, and gets its attributes */
+	WIRE_FILE_BELOW = 1 << 9,     /* `path` begins at the directory that answers the same request */
+	WIRE_FILE_LEAVE = 1 << 10,    /* with DIRECTORY: it is there and complete, and gets its attributes */
 	WIRE_FILE_EXACT = 1 << 11,    /* it becomes `path`, even if that is a directory */
 	WIRE_FILE_MAKE_PATH = 1 << 12 /* directories that are missing on the way are made */
 };
 
 /* Those that say how to store, not what it is. */
-#define WIRE_FILE_WISHES \
+#define WIRE_FILE_WISHES                                                                                       \
 	(WIRE_FILE_PRESERVE | WIRE_FILE_SYNC | WIRE_FILE_NO_SYNC | WIRE_FILE_INTO_DIR | WIRE_FILE_NO_CLOBBER | \
 	 WIRE_FILE_EXACT | WIRE_FILE_MAKE_PATH)
 
@@ -214,7 +214,8 @@ struct wire_window {
 };
 
 enum wire_get_flags {
-	WIRE_GET_TREE = 1 << 0 /* a directory: with all that is in it */
+	WIRE_GET_TREE = 1 << 0,    /* a directory: with all that is in it */
+	WIRE_GET_PRESERVE = 1 << 1 /* its directories are to get their attributes */
 };
 
 struct wire_get {

@@ -11,6 +11,7 @@
 #include "client.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -40,30 +41,42 @@ void client_complain(struct client *c, int exit_code, const char *fmt, ...)
 		c->exit_code = exit_code;
 }
 
-void client_settle(struct client *c, struct client_source *source, uint64_t bytes, unsigned int status,
-		   const char *text)
+static void tell_copied(struct client *c, const char *name, uint64_t bytes)
 {
-	char name[512], why[512], size[16];
+	char size[16];
 
-	source->settled = true;
-	c->settled++;
-	escape_name(source->path, name, sizeof(name));
-	if (status == STATUS_OK) {
-		c->copied++;
-		c->copied_bytes += bytes;
+	c->copied_files++;
+	c->copied_bytes += bytes;
+	if (c->options->verbose) {
 		progress_clear(&c->progress);
 		log_info("'%s' copied, %s", name, format_size(bytes, size));
-		return;
 	}
-	client_complain(c, hint_file_exit(status), "'%s': %s%s%s", name, status_text(status), *text ? ": " : "",
-			escape_name(text, why, sizeof(why)));
 }
 
-unsigned int client_file_flags(const struct client *c)
+void client_settle(struct client *c, struct client_source *source, const struct client_outcome *o)
+{
+	char whole[PATH_MAX + NAME_MAX], name[512], why[512];
+
+	if (o->last) {
+		source->settled = true;
+		c->settled++;
+	}
+	if (o->status == STATUS_OK && o->directory)
+		return;
+	snprintf(whole, sizeof(whole), "%s%s%s", source->path, o->below ? "/" : "", o->below ? o->below : "");
+	escape_name(whole, name, sizeof(name));
+	if (o->status == STATUS_OK) {
+		tell_copied(c, name, o->bytes);
+		return;
+	}
+	c->failed_files++;
+	client_complain(c, hint_file_exit(o->status), "'%s': %s%s%s", name, status_text(o->status),
+			*o->text ? ": " : "", escape_name(o->text, why, sizeof(why)));
+}
+
+unsigned int client_file_flags(const struct client *c, const struct client_source *source)
 {
 	const struct options *o = c->options;
-	const char *target = options_peer(o) == &o->target ? o->target.path : o->target.text;
-	size_t len = strlen(target);
 	unsigned int flags = 0;
 
 	if (o->preserve)
@@ -74,7 +87,11 @@ unsigned int client_file_flags(const struct client *c)
 		flags |= WIRE_FILE_NO_SYNC;
 	if (o->no_clobber)
 		flags |= WIRE_FILE_NO_CLOBBER;
-	if (o->source_count > 1 || (len && target[len - 1] == '/'))
+	if (o->make_path)
+		flags |= WIRE_FILE_MAKE_PATH;
+	if (source->exact)
+		flags |= WIRE_FILE_EXACT;
+	else if (o->source_count > 1)
 		flags |= WIRE_FILE_INTO_DIR;
 	return flags;
 }
@@ -96,16 +113,18 @@ static void redraw(struct client *c)
 
 		name = place ? place->name : NULL;
 		done = receiver_stored_bytes(c->receiver);
-		if (over)
-			c->total_bytes = done;
-		else if (place && o->source_count == 1)
+		if (place && o->source_count == 1 && !o->recursive) {
 			c->total_bytes = size;
+			c->sized = true;
+		}
 	}
-	if (o->source_count == 1)
+	if (over)
+		c->total_bytes = done;
+	if (o->source_count == 1 && !o->recursive)
 		name = c->sources[0].name;
 	if (name)
 		progress_name(&c->progress, name);
-	progress_update(&c->progress, done, c->total_bytes, !o->pull || over || c->total_bytes, now_ns());
+	progress_update(&c->progress, done, c->total_bytes, over || c->sized, now_ns());
 }
 
 static void on_redraw(struct loop_timer *t)
@@ -302,6 +321,11 @@ static char *last_component(const char *path)
 	return strndup(start, len - (size_t)(start - path));
 }
 
+static bool has_no_name(const char *component)
+{
+	return strcmp(component, ".") == 0 || strcmp(component, "..") == 0 || strcmp(component, "/") == 0;
+}
+
 static int list_sources(struct client *c)
 {
 	const struct options *o = c->options;
@@ -315,6 +339,7 @@ static int list_sources(struct client *c)
 		c->sources[i].name = last_component(c->sources[i].path);
 		if (!c->sources[i].name)
 			return -ENOMEM;
+		c->sources[i].exact = has_no_name(c->sources[i].name);
 	}
 	return 0;
 }
@@ -358,7 +383,7 @@ static void run_loop(struct client *c, const struct addrinfo *addresses)
 		if (c->progress.fd >= 0)
 			loop_timer_set(&c->loop, &c->redraw, now_ns());
 		connect_start(&c->connect, &c->loop, c->options, addresses, c->have_key ? &c->key : NULL,
-			      c->options->pull ? UINT64_MAX : c->total_bytes, &connect_events, c);
+			      c->sized ? c->total_bytes : UINT64_MAX, &connect_events, c);
 		r = loop_run(&c->loop);
 		redraw(c);
 	}
@@ -381,15 +406,18 @@ static void tear_down(struct client *c)
 
 static int verdict(struct client *c)
 {
-	bool success = c->exit_code == EXITCODE_OK && !c->signal && c->copied == c->source_count;
+	bool all = c->settled == c->source_count && !c->failed_files;
+	bool success = c->exit_code == EXITCODE_OK && !c->signal && all;
+	unsigned long long copied = c->copied_files;
 
 	progress_finish(&c->progress, success, now_ns());
 	if (c->signal) {
-		log_err("interrupted, %u of %u files were copied", c->copied, c->source_count);
+		log_err("interrupted, %llu file%s copied", copied, copied == 1 ? " was" : "s were");
 		return 128 + c->signal;
 	}
-	if (!success && c->source_count > 1)
-		log_err("%u of %u files were copied", c->copied, c->source_count);
+	if (!success && (c->source_count > 1 || c->options->recursive))
+		log_err("%llu file%s copied, %llu failed", copied, copied == 1 ? " was" : "s were",
+			(unsigned long long)c->failed_files + c->source_count - c->settled);
 	return success || c->exit_code != EXITCODE_OK ? c->exit_code : EXITCODE_FAILED;
 }
 

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "common/ioqueue.h"
 #include "common/key.h"
@@ -25,7 +26,8 @@
 struct client_source {
 	const char *path; /* local, or at the host; borrowed from the options */
 	char *name;       /* its last component, owned */
-	uint64_t size;    /* push: when it was looked at */
+	bool exact;       /* it has none ("..", "/"): what is in it goes into the destination itself */
+	struct stat stat; /* push: when it was looked at */
 	bool settled;     /* copied, or failed and told */
 };
 
@@ -37,11 +39,12 @@ struct client {
 
 	struct client_source *sources;
 	unsigned int source_count, next_source;
-	unsigned int settled, copied;
-	uint64_t total_bytes; /* push: of all good sources; pull: of what is known, 0 if nothing is */
-	uint64_t copied_bytes;
-	int exit_code; /* enum exitcode, the worst so far */
-	int signal;    /* that ended us, or 0 */
+	unsigned int settled;
+	bool sized; /* total_bytes is of all that there is to copy */
+	uint64_t total_bytes;
+	uint64_t copied_files, failed_files, copied_bytes; /* directories that went well are not counted */
+	int exit_code;                                     /* enum exitcode, the worst so far */
+	int signal;                                        /* that ended us, or 0 */
 
 	struct loop loop;
 	struct loop_source signal_source;
@@ -66,11 +69,22 @@ struct client {
 int client_run(const struct options *o);
 
 /* For push.c and pull.c. */
-void client_settle(struct client *c, struct client_source *source, uint64_t bytes, unsigned int status,
-		   const char *text);
+
+/* What became of a source, or of something in it: `below` is then its path from there, else NULL. */
+struct client_outcome {
+	const char *below;
+	bool directory;
+	bool last; /* and nothing more will be heard of the source */
+	uint64_t bytes;
+	unsigned int status;
+	const char *text;
+};
+
+void client_settle(struct client *c, struct client_source *source, const struct client_outcome *o);
 void client_complain(struct client *c, int exit_code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void client_on_idle(void *owner);
-unsigned int client_file_flags(const struct client *c); /* enum wire_file_flags that the options ask for */
+/* enum wire_file_flags that the options ask for */
+unsigned int client_file_flags(const struct client *c, const struct client_source *source);
 
 /* push.c: looks at the sources before anything else; those that cannot be sent are settled. */
 void push_check_sources(struct client *c);

@@ -58,8 +58,10 @@ static_assert(sizeof(enum options_action) == sizeof(int), "SET and CHOICE store 
 
 static const struct row rows[] = {
 	{ 'i', "identity", "KEYFILE", "prove this key; 'none': go without", TEXT, FIELD(identity), 0, 0 },
+	{ 'r', "recursive", NULL, "copy directories with all that is in them", YES, FIELD(recursive), 0, 0 },
 	{ 'p', "preserve", NULL, "keep modes and modification times", YES, FIELD(preserve), 0, 0 },
 	{ 0, "no-clobber", NULL, "leave files alone that exist already", YES, FIELD(no_clobber), 0, 0 },
+	{ 0, "mkpath", NULL, "make missing directories on the way", YES, FIELD(make_path), 0, 0 },
 	{ 0, "fsync", "end|file|none", "when files reach stable storage (end)", CHOICE, FIELD(fsync), 0, 0 },
 	{ 'q', "quiet", NULL, "show neither progress nor warnings", YES, FIELD(quiet), 0, 0 },
 	{ 'v', "verbose", NULL, "say more; twice: everything", COUNT, FIELD(verbose), 0, 0 },

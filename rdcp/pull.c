@@ -14,15 +14,19 @@
 static enum status on_place(void *owner, const struct wire_file *file, struct receive_place *ret_place, char *text)
 {
 	struct client *c = owner;
-	unsigned int flags = client_file_flags(c);
+	const struct client_source *source;
+	unsigned int flags;
 
 	if (file->request >= c->source_count || c->sources[file->request].settled)
 		return STATUS_PROTOCOL;
+	if ((file->flags & WIRE_FILE_DIRECTORY) && !c->options->recursive)
+		return STATUS_PROTOCOL;
+	source = &c->sources[file->request];
+	flags = client_file_flags(c, source);
 	ret_place->root = AT_FDCWD;
 	snprintf(ret_place->path, sizeof(ret_place->path), "%s", c->options->target.text);
-	snprintf(ret_place->name, sizeof(ret_place->name), "%s", c->sources[file->request].name);
-	ret_place->flags = (flags & WIRE_FILE_INTO_DIR ? PLACE_INTO_DIR : 0) |
-			   (flags & WIRE_FILE_NO_CLOBBER ? PLACE_NO_CLOBBER : 0);
+	snprintf(ret_place->name, sizeof(ret_place->name), "%s", source->exact ? "-" : source->name);
+	ret_place->flags = receive_place_flags(flags);
 	/* How it is stored is for the user to say, not for the daemon. */
 	ret_place->wishes = flags;
 	return STATUS_OK;
@@ -34,7 +38,13 @@ static void on_file_done(void *owner, const struct receive_place *place, uint32_
 	struct client *c = owner;
 
 	if (request < c->source_count && !c->sources[request].settled)
-		client_settle(c, &c->sources[request], bytes, status, text);
+		client_settle(c, &c->sources[request],
+			      &(struct client_outcome){ .below = place->below ? place->path + place->below : NULL,
+							.directory = place->wishes & WIRE_FILE_DIRECTORY,
+							.last = receive_place_is_last(place, status),
+							.bytes = bytes,
+							.status = status,
+							.text = text });
 	pull_on_writable(c);
 }
 
@@ -44,7 +54,8 @@ static int on_refused(void *owner, uint32_t request, enum status status, const c
 
 	if (request >= c->source_count || c->sources[request].settled || status == STATUS_OK)
 		return -EPROTO;
-	client_settle(c, &c->sources[request], 0, status, text);
+	client_settle(c, &c->sources[request],
+		      &(struct client_outcome){ .last = true, .status = status, .text = text });
 	pull_on_writable(c);
 	return 0;
 }
@@ -80,6 +91,7 @@ static bool say_get(struct client *c, uint32_t request)
 	struct wire_record rec = { .type = WIRE_GET };
 
 	rec.get.request = request;
+	rec.get.flags = (c->options->recursive ? WIRE_GET_TREE : 0) | (c->options->preserve ? WIRE_GET_PRESERVE : 0);
 	rec.get.path = wire_text(c->sources[request].path);
 	return peer_send(&c->peer, &rec) == 0;
 }

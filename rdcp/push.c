@@ -9,32 +9,35 @@
 #include "client.h"
 
 /* What can be known before connecting is told before connecting: also when there is no daemon to talk to. */
-static int look_at(struct client_source *source)
+static int look_at(const struct client *c, struct client_source *source)
 {
-	struct stat st;
+	struct stat *st = &source->stat;
 
-	if (stat(source->path, &st) < 0)
+	if (stat(source->path, st) < 0)
 		return -errno;
-	if (S_ISDIR(st.st_mode))
+	if (S_ISDIR(st->st_mode) && !c->options->recursive)
 		return -EISDIR;
-	if (!S_ISREG(st.st_mode))
+	if (!S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode))
 		return -ENOTSUP;
-	if (faccessat(AT_FDCWD, source->path, R_OK, AT_EACCESS) < 0)
-		return -errno;
-	source->size = (uint64_t)st.st_size;
-	return 0;
+	return faccessat(AT_FDCWD, source->path, R_OK, AT_EACCESS) < 0 ? -errno : 0;
 }
 
 void push_check_sources(struct client *c)
 {
+	c->sized = true;
 	for (unsigned int i = 0; i < c->source_count; i++) {
 		struct client_source *source = &c->sources[i];
-		int r = look_at(source);
+		int r = look_at(c, source);
 
 		if (r < 0)
-			client_settle(c, source, 0, status_from_errno(r), "");
+			client_settle(c, source,
+				      &(struct client_outcome){ .last = true,
+								.status = status_from_errno(r),
+								.text = r == -EISDIR ? "-r copies it" : "" });
+		else if (S_ISDIR(source->stat.st_mode))
+			c->sized = false;
 		else
-			c->total_bytes += source->size;
+			c->total_bytes += (uint64_t)source->stat.st_size;
 	}
 }
 
@@ -52,9 +55,12 @@ static int on_next(void *owner, struct send_item *ret_item)
 		.root = AT_FDCWD,
 		.path = strdup(source->path),
 		.target = strdup(c->options->target.path),
-		.name = strdup(source->name),
+		.name = strdup(source->exact ? "-" : source->name),
 		.request = c->next_source++,
-		.flags = client_file_flags(c),
+		.flags = client_file_flags(c, source),
+		.recurse = S_ISDIR(source->stat.st_mode),
+		.seen = S_ISREG(source->stat.st_mode),
+		.stat = source->stat,
 	};
 	return 1;
 }
@@ -64,7 +70,13 @@ static void on_file_done(void *owner, const struct send_item *item, uint64_t byt
 {
 	struct client *c = owner;
 
-	client_settle(c, &c->sources[item->request], bytes, status, text);
+	client_settle(c, &c->sources[item->request],
+		      &(struct client_outcome){ .below = item->flags & WIRE_FILE_BELOW ? item->path : NULL,
+						.directory = item->flags & WIRE_FILE_DIRECTORY,
+						.last = send_item_is_last(item, status),
+						.bytes = bytes,
+						.status = status,
+						.text = text });
 }
 
 static void on_done(void *owner, enum status status, const char *text)

@@ -6,6 +6,8 @@
 #include "serve.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +55,8 @@ static struct serve_get *new_get(struct serve *sv, const struct wire_get *said)
 		return NULL;
 	get->status = roots_locate(sv->roots, said->path, false, &get->item.root, relative, why);
 	get->item.request = said->request;
+	get->item.recurse = said->flags & WIRE_GET_TREE;
+	get->item.flags = said->flags & WIRE_GET_PRESERVE ? WIRE_FILE_PRESERVE : 0;
 	get->item.path = get->status == STATUS_OK ? strdup(relative) : strndup(said->path.data, said->path.len);
 	get->item.target = strdup("");
 	get->item.name = get->item.path ? base_name(get->item.path) : NULL;
@@ -120,12 +124,12 @@ static struct serve_get *pop_get(struct serve *sv)
 	return get;
 }
 
-static void log_refusal(const struct send_item *item, uint64_t bytes, enum status status, const char *text)
+static void log_refusal(const char *path, uint64_t bytes, enum status status, const char *text)
 {
-	char path[512], why[512];
+	char shown[512], why[512];
 
-	journal_write(JOURNAL_FILE_FAILED, item->path, bytes, "'%s' was not sent: %s%s%s",
-		      escape_name(item->path, path, sizeof(path)), status_text(status), *text ? ": " : "",
+	journal_write(JOURNAL_FILE_FAILED, path, bytes, "'%s' was not sent: %s%s%s",
+		      escape_name(path, shown, sizeof(shown)), status_text(status), *text ? ": " : "",
 		      escape_name(text, why, sizeof(why)));
 }
 
@@ -155,22 +159,35 @@ static int on_next(void *owner, struct send_item *ret_item)
 		}
 		if (!refuse(sv, get))
 			return 0;
-		log_refusal(&get->item, 0, get->status, get->text);
+		log_refusal(get->item.path, 0, get->status, get->text);
 		free_get(pop_get(sv));
 	}
 	return sv->ended ? -ENODATA : 0;
 }
 
+/* Entries of a tree are logged with the path of its top in front. */
+static const char *path_of(struct serve *sv, const struct send_item *item, char path[static PATH_MAX])
+{
+	if (!(item->flags & WIRE_FILE_BELOW)) {
+		free(sv->top);
+		sv->top = strdup(item->path);
+		return item->path;
+	}
+	snprintf(path, PATH_MAX, "%s/%s", sv->top ? sv->top : "", item->path);
+	return path;
+}
+
 static void on_file_done(void *owner, const struct send_item *item, uint64_t bytes, enum status status, bool by_peer,
 			 const char *text)
 {
-	char path[512];
+	char whole[PATH_MAX], shown[512];
+	const char *path = path_of(owner, item, whole);
 
-	if (status == STATUS_OK)
-		journal_write(JOURNAL_FILE_SENT, item->path, bytes, "sent '%s', %llu bytes",
-			      escape_name(item->path, path, sizeof(path)), (unsigned long long)bytes);
-	else
-		log_refusal(item, bytes, status, text);
+	if (status != STATUS_OK)
+		log_refusal(path, bytes, status, text);
+	else if (!(item->flags & WIRE_FILE_DIRECTORY) || send_item_is_last(item, status))
+		journal_write(JOURNAL_FILE_SENT, path, bytes, "sent '%s', %llu bytes",
+			      escape_name(path, shown, sizeof(shown)), (unsigned long long)bytes);
 }
 
 /* The client has all it wants. */
@@ -214,4 +231,6 @@ void serve_done(struct serve *sv)
 	sv->sender = NULL;
 	while (sv->gets)
 		free_get(pop_get(sv));
+	free(sv->top);
+	sv->top = NULL;
 }

@@ -20,6 +20,7 @@ struct serve {
 	struct serve_get *gets, **gets_tail;
 	uint32_t get_count; /* heard */
 	unsigned int waiting;
+	char *top;                 /* of the tree being sent, for the log; or NULL */
 	void (*idle)(void *owner); /* after serve_stop(): nothing is in flight */
 	void *owner;
 };

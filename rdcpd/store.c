@@ -15,8 +15,7 @@ static enum status on_place(void *owner, const struct wire_file *file, struct re
 	enum status status;
 
 	snprintf(ret_place->name, sizeof(ret_place->name), "%.*s", file->name.len, file->name.data);
-	ret_place->flags = (file->flags & WIRE_FILE_INTO_DIR ? PLACE_INTO_DIR : 0) |
-			   (file->flags & WIRE_FILE_NO_CLOBBER ? PLACE_NO_CLOBBER : 0);
+	ret_place->flags = receive_place_flags(file->flags);
 	status = roots_locate(st->roots, file->path, true, &ret_place->root, ret_place->path, text);
 	if (status != STATUS_OK) /* for the log */
 		snprintf(ret_place->path, sizeof(ret_place->path), "%.*s", file->path.len, file->path.data);
@@ -29,6 +28,8 @@ static void on_file_done(void *owner, const struct receive_place *place, uint32_
 	char path[512], why[512];
 
 	escape_name(place->path, path, sizeof(path));
+	if (status == STATUS_OK && (place->wishes & WIRE_FILE_DIRECTORY) && !receive_place_is_last(place, status))
+		return; /* what is in it speaks for it */
 	if (status == STATUS_OK)
 		journal_write(JOURNAL_FILE_STORED, place->path, bytes, "stored '%s', %llu bytes", path,
 			      (unsigned long long)bytes);

@@ -101,8 +101,7 @@ static enum status on_place(void *owner, const struct wire_file *file, struct re
 	ret_place->root = e->session->root;
 	snprintf(ret_place->path, sizeof(ret_place->path), "%.*s", file->path.len, file->path.data);
 	snprintf(ret_place->name, sizeof(ret_place->name), "%.*s", file->name.len, file->name.data);
-	ret_place->flags = (file->flags & WIRE_FILE_INTO_DIR ? PLACE_INTO_DIR : 0) |
-			   (file->flags & WIRE_FILE_NO_CLOBBER ? PLACE_NO_CLOBBER : 0);
+	ret_place->flags = receive_place_flags(file->flags);
 	return status;
 }
 

@@ -231,7 +231,7 @@ START_TEST(unknown_chunk_and_get_flags_are_refused)
 	ck_assert_int_eq(decode_patched(WIRE_DATA, 10, "\x03\0", 2), -EBADMSG);
 	ck_assert_int_eq(decode_patched(WIRE_DATA, 10, "\0\x80", 2), -EBADMSG);
 	rec = sample(WIRE_GET);
-	rec.get.flags = 1 << 1;
+	rec.get.flags = 1 << 2;
 	assert_not_encoded(&rec);
 	ck_assert_int_eq(decode_patched(WIRE_GET, 8, "\0\0\0\x01", 4), -EBADMSG);
 }
