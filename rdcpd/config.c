@@ -126,6 +126,25 @@ static int read_path(const struct setting *s, const char *value, void *field, st
 	return config_value_path(value, field, why);
 }
 
+/* "none" is "". */
+static int read_path_or_none(const struct setting *s, const char *value, void *field, struct config_why *why)
+{
+	char *path = NULL;
+	int err = 0;
+
+	if (!strcmp(value, "none"))
+		path = strdup("");
+	else
+		err = config_value_path(value, &path, why);
+	if (!err && !path)
+		return -ENOMEM;
+	if (!err) {
+		free(*(char **)field);
+		*(char **)field = path;
+	}
+	return err;
+}
+
 static int read_text(const struct setting *s, const char *value, void *field, struct config_why *why)
 {
 	char *copy = strdup(value);
@@ -155,6 +174,7 @@ static const struct setting daemon_settings[] = {
 	  1 << SLAB_MAX_SLOT_LOG2 },
 	{ "max-slots", read_log2, offsetof(struct config, slots_log2), 1, 1 << SLAB_MAX_SLOTS_LOG2 },
 	{ "io-threads", read_count, offsetof(struct config, io_threads), 1, 64 },
+	{ "status-socket", read_path_or_none, offsetof(struct config, status_socket), 0, 0 },
 	{ NULL, NULL, 0, 0, 0 }
 };
 
@@ -321,6 +341,28 @@ int config_load(const char *path, config_say say, void *owner, struct config **r
 	return 0;
 }
 
+int config_find_status_socket(const char *path, char **ret_socket)
+{
+	struct config_tree tree = { 0 };
+	struct config_report report = { 0 };
+	const struct config_section *s;
+	const struct config_entry *e = NULL;
+	struct config_why why;
+	int err = config_tree_read(&tree, path, &report);
+
+	if (!err)
+		err = config_tree_read_drop_ins(&tree, path, &report);
+	for (s = tree.sections; !err && s && !e; s = s->next)
+		if (!strcmp(s->kind, "daemon"))
+			e = config_section_find(s, "status-socket");
+	if (!err && e && !strcmp(e->value, "none"))
+		err = -ENODATA;
+	if (!err)
+		err = config_value_path(e ? e->value : CONFIG_STATUS_SOCKET, ret_socket, &why);
+	config_tree_done(&tree);
+	return err;
+}
+
 struct config *config_ref(struct config *c)
 {
 	__atomic_add_fetch(&c->references, 1, __ATOMIC_RELAXED);
@@ -351,6 +393,7 @@ struct config *config_unref(struct config *c)
 	free(c->clients);
 	free(c->everything);
 	free(c->listen);
+	free(c->status_socket);
 	free(c);
 	return NULL;
 }

@@ -23,6 +23,7 @@
 #include "range.h"
 
 #define CONFIG_FILE "/etc/rdcp/rdcpd.conf"
+#define CONFIG_STATUS_SOCKET "/run/rdcpd/status"
 
 enum config_auth {
 	CONFIG_AUTH_MISSING, /* never in a loaded configuration: there is no default */
@@ -76,6 +77,7 @@ struct config {
 	unsigned int slot_log2;     /* the largest geometry a client is granted */
 	unsigned int slots_log2;
 	unsigned int io_threads; /* of each session */
+	char *status_socket;     /* NULL: the default; "": none */
 
 	struct config_export *exports; /* in order of appearance; never empty */
 	size_t export_count;
@@ -97,6 +99,12 @@ typedef void (*config_say)(void *owner, int level, const char *text);
  * said as well.
  */
 int config_load(const char *path, config_say say, void *owner, struct config **ret_config);
+
+/*
+ * Only where the daemon's status socket is, from a configuration that may have any mistake elsewhere; the string is the
+ * caller's. -ENODATA: there is to be none. -EINVAL, -ENOMEM, or as open(2).
+ */
+int config_find_status_socket(const char *path, char **ret_socket);
 
 /* Letters, digits and '._@-', 1 to 255 of them: what an export or a client may be called. */
 bool config_name_is_good(const char *name);

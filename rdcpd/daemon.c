@@ -19,12 +19,14 @@
 #include <unistd.h>
 
 #include "access.h"
+#include "common/cleanup.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "journal.h"
 #include "listeners.h"
 #include "sessions.h"
 #include "status.h"
+#include "status_socket.h"
 
 #define STOP_TIMEOUT_US (10 * 1000000ULL) /* sessions that do not end by themselves are left to the kernel */
 #define STATUS_INTERVAL_US (2 * 1000000ULL)
@@ -36,6 +38,9 @@ struct daemon {
 	sd_event *event;
 	struct listeners *listeners;
 	struct sessions sessions;
+	struct status_socket *status_socket;
+	struct timespec since; /* CLOCK_REALTIME */
+	uint64_t since_ns;     /* CLOCK_MONOTONIC */
 	bool stopping;
 	struct status_totals shown; /* what the status line was made of, and the line */
 	char status[STATUS_LINE_SIZE];
@@ -175,6 +180,48 @@ static int on_session_finished(sd_event_source *source, int fd, uint32_t revents
 	return 0;
 }
 
+/* ---- telling ------------------------------------------------------------------------------------------------ */
+
+static void render_status(void *owner, bool json, FILE *out)
+{
+	const struct report_format *format = json ? &report_json : &report_text;
+	struct daemon *d = owner;
+	struct report_daemon report = {
+		.since = d->since,
+		.seconds = (double)(now_ns() - d->since_ns) / (double)SEC,
+		.listening = listeners_served(d->listeners),
+		.sessions = d->sessions.count,
+		.max_sessions = d->config->max_sessions,
+		.pinned = d->sessions.pinned,
+		.max_pinned = d->config->max_pinned,
+		.stopping = d->stopping,
+	};
+
+	sessions_bytes(&d->sessions, &report.in, &report.out);
+	format->begin(out, &report);
+	sessions_report(&d->sessions, format, out);
+	format->end(out);
+}
+
+/* Without the socket the daemon does all but tell. By hand there is no /run/rdcpd, and nobody has asked for it. */
+static void open_status_socket(struct daemon *d)
+{
+	const char *path = d->config->status_socket ? d->config->status_socket : CONFIG_STATUS_SOCKET;
+	int r;
+
+	if (!*path)
+		return;
+	r = status_socket_new(d->event, path, render_status, d, &d->status_socket);
+	if (r < 0)
+		log_write(d->config->status_socket || r != -ENOENT ? LOG_WARNING : LOG_DEBUG,
+			  "cannot tell the status at '%s': %s, ignoring", path, strerror(-r));
+}
+
+static bool same_path(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
 /* ---- reloading ---------------------------------------------------------------------------------------------- */
 
 static void say(void *owner, int level, const char *text)
@@ -186,6 +233,7 @@ static void say(void *owner, int level, const char *text)
  * key is gone, and who have to go as well. */
 static int apply(struct daemon *d, struct config *config)
 {
+	bool move;
 	int r = sessions_reserve(&d->sessions, config->max_sessions);
 
 	if (r == 0)
@@ -195,8 +243,13 @@ static int apply(struct daemon *d, struct config *config)
 		return r;
 	}
 	access_reload(d->access, config);
+	move = !d->status_socket || !same_path(config->status_socket, d->config->status_socket);
 	config_unref(d->config);
 	d->config = config;
+	if (move) {
+		status_socket_free(steal_ptr(d->status_socket));
+		open_status_socket(d);
+	}
 	sessions_end_unwelcome(&d->sessions, config);
 	return 0;
 }
@@ -314,11 +367,16 @@ static int set_up(struct daemon *d)
 		r = add_sources(d);
 	if (r >= 0)
 		r = listeners_new(d->event, on_request, d, &d->listeners);
-	return r < 0 ? r : listeners_apply(d->listeners, d->config);
+	if (r >= 0)
+		r = listeners_apply(d->listeners, d->config);
+	if (r >= 0)
+		open_status_socket(d);
+	return r;
 }
 
 static void tear_down(struct daemon *d)
 {
+	status_socket_free(d->status_socket);
 	listeners_free(d->listeners);
 	sd_event_unref(d->event);
 	sessions_done(&d->sessions);
@@ -329,8 +387,11 @@ static void tear_down(struct daemon *d)
 int daemon_run(struct config *config, const char *config_path)
 {
 	struct daemon d = { .config = config_ref(config), .config_path = config_path, .sessions.finished_fd = -1 };
-	int r = set_up(&d);
+	int r;
 
+	d.since_ns = now_ns();
+	clock_gettime(CLOCK_REALTIME, &d.since);
+	r = set_up(&d);
 	if (r < 0) {
 		log_err("cannot start: %s", strerror(-r));
 	} else {

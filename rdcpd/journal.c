@@ -102,11 +102,22 @@ static void sink(int level, const char *line)
 	send_fields(f.iov, f.count);
 }
 
+static void count(enum journal_kind kind)
+{
+	if (!session || !session->tally)
+		return;
+	if (kind == JOURNAL_FILE_STORED || kind == JOURNAL_FILE_SENT)
+		atomic_fetch_add_explicit(&session->tally->files, 1, memory_order_relaxed);
+	else if (kind == JOURNAL_FILE_FAILED)
+		atomic_fetch_add_explicit(&session->tally->failed, 1, memory_order_relaxed);
+}
+
 void journal_write(enum journal_kind kind, const char *file, uint64_t bytes, const char *fmt, ...)
 {
 	char escaped[PATH_MAX];
 	va_list ap;
 
+	count(kind);
 	subject.message_id = kinds[kind].message_id;
 	subject.file = file ? escape_name(file, escaped, sizeof(escaped)) : NULL;
 	subject.bytes = bytes;

@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "counters.h"
+
 enum journal_kind {
 	JOURNAL_SESSION_STARTED,
 	JOURNAL_SESSION_ENDED,
@@ -33,6 +35,7 @@ void journal_open_with(int (*send)(const struct iovec *iov, int n));
 /* Whose lines this thread writes; borrowed until it is called again, NULL: nobody's. */
 struct journal_session {
 	const char *id, *peer, *client;
+	struct tally *tally; /* counts the files that its lines are about; may be NULL */
 };
 void journal_set_session(const struct journal_session *session);
 

@@ -12,17 +12,15 @@
 #include "daemon.h"
 #include "journal.h"
 #include "keys.h"
-
-#ifndef RDCP_VERSION
-#define RDCP_VERSION "0.1.0"
-#endif
+#include "status_socket.h"
+#include "version.h"
 
 enum exit_status { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_CONFIG = 78 /* EX_CONFIG, sysexits.h */ };
 
 struct arguments {
 	const char *config;
 	const char *generate_key;
-	bool check, list_keys, debug;
+	bool check, list_keys, status, json, debug;
 };
 
 static const struct option_row {
@@ -35,6 +33,8 @@ static const struct option_row {
 	{ 'C', "check-config", NULL, "say what is wrong with the configuration, and end" },
 	{ 'G', "generate-key", "NAME", "make a new key for client NAME, or in a file if it has a '/', and end" },
 	{ 'L', "list-keys", NULL, "list clients, their keys and exports, and end" },
+	{ 'S', "status", NULL, "show what the running daemon does, and end" },
+	{ 'J', "json", NULL, "with --status: for programs" },
 	{ 'd', "debug", NULL, "log everything" },
 	{ 'h', "help", NULL, "print this, and end" },
 	{ 'V', "version", NULL, "print the version, and end" },
@@ -85,6 +85,12 @@ static int parse(int argc, char **argv, struct arguments *a)
 		case 'L':
 			a->list_keys = true;
 			break;
+		case 'S':
+			a->status = true;
+			break;
+		case 'J':
+			a->json = true;
+			break;
 		case 'd':
 			a->debug = true;
 			break;
@@ -103,7 +109,29 @@ static int parse(int argc, char **argv, struct arguments *a)
 		fprintf(stderr, "rdcpd: unexpected argument '%s'; see 'rdcpd --help'\n", argv[optind]);
 		return EXIT_USAGE;
 	}
+	if (a->json && !a->status) {
+		fputs("rdcpd: --json goes with --status\n", stderr);
+		return EXIT_USAGE;
+	}
 	return -1;
+}
+
+static int show_status(const struct arguments *args)
+{
+	char *path = NULL;
+	int r = config_find_status_socket(args->config, &path);
+
+	if (r == -ENODATA)
+		fprintf(stderr, "rdcpd: '%s' says 'status-socket = none'\n", args->config);
+	else if (r < 0)
+		fprintf(stderr, "rdcpd: cannot find the status socket in '%s': %s\n", args->config, strerror(-r));
+	if (r < 0)
+		return EXIT_FAILED;
+	r = status_socket_ask(path, args->json, stdout);
+	if (r < 0)
+		fprintf(stderr, "rdcpd: no daemon answers at '%s': %s\n", path, strerror(-r));
+	free(path);
+	return r < 0 ? EXIT_FAILED : EXIT_OK;
 }
 
 static void say(void *owner, int level, const char *text)
@@ -124,6 +152,8 @@ int main(int argc, char **argv)
 	journal_open();
 	if (args.generate_key)
 		return keys_generate(args.generate_key, args.config, stdout, stderr) < 0 ? EXIT_FAILED : EXIT_OK;
+	if (args.status)
+		return show_status(&args);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* RLIMIT_FSIZE: writes fail with EFBIG instead */
 	r = config_load(args.config, say, NULL, &config);

@@ -33,15 +33,18 @@
 #include "serve.h"
 #include "store.h"
 
+#define TICK_NS SEC
 #define RECEIVES_LOG2 5 /* 32 messages on their way to us */
 
 struct session {
 	struct session_args args;
 	pthread_t thread;
 	atomic_bool finished;
-	atomic_int stop_status;      /* enum status, set before stop_fd is written */
-	atomic_uint_least64_t bytes; /* published by the thread whenever it hears of the client */
-	int stop_fd;                 /* eventfd */
+	atomic_int stop_status;   /* enum status, set before stop_fd is written */
+	struct counters counters; /* published by the thread */
+	struct timespec since;    /* CLOCK_REALTIME */
+	uint64_t since_ns;        /* CLOCK_MONOTONIC */
+	int stop_fd;              /* eventfd */
 	char id[UUID_STR_LEN];
 	char peer_name[NI_MAXHOST];
 	char context[UUID_STR_LEN + NI_MAXHOST + 8]; /* in front of its log lines */
@@ -51,6 +54,7 @@ struct session {
 	struct loop loop;
 	struct loop_source stop_source;
 	struct loop_timer handshake; /* set until the first record */
+	struct loop_timer tick;      /* publishes what is not worth a look at each message */
 	struct endpoint *ep;
 	struct peer peer;
 	struct slab slab;
@@ -105,6 +109,7 @@ static void on_closed(void *owner, const struct endpoint_fault *fault)
 
 	peer_on_closed(&s->peer, fault);
 	loop_timer_cancel(&s->loop, &s->handshake);
+	loop_timer_cancel(&s->loop, &s->tick);
 	log_end(s);
 	s->closed = true;
 	if (!s->engine)
@@ -128,9 +133,36 @@ static void on_connected(void *owner, const void *blob, size_t len)
 
 static void publish(struct session *s)
 {
-	uint64_t bytes = is_pull(s) ? sender_acked_bytes(s->serve.sender) : receiver_stored_bytes(s->store.receiver);
+	counters_set_bytes(&s->counters,
+			   is_pull(s) ? sender_acked_bytes(s->serve.sender) : receiver_stored_bytes(s->store.receiver));
+}
 
-	atomic_store_explicit(&s->bytes, bytes, memory_order_relaxed);
+static const char *current_file(const struct session *s, uint64_t *ret_size)
+{
+	if (is_pull(s)) {
+		const struct send_item *item = sender_current(s->serve.sender, ret_size);
+
+		return item ? item->path : NULL;
+	} else {
+		const struct receive_place *place = receiver_current(s->store.receiver, ret_size);
+
+		return place ? place->path : NULL;
+	}
+}
+
+static void on_tick(struct loop_timer *t)
+{
+	struct session *s = container_of(t, struct session, tick);
+	uint64_t size = 0;
+	const char *file;
+
+	if (s->closed)
+		return;
+	publish(s);
+	file = current_file(s, &size);
+	counters_set_file(&s->counters, file, size);
+	counters_rate(&s->counters, loop_now(&s->loop));
+	loop_timer_set(&s->loop, &s->tick, loop_now(&s->loop) + TICK_NS);
 }
 
 static void on_message(void *owner, const uint8_t *records, size_t len)
@@ -298,10 +330,13 @@ static void set_up(struct session *s)
 	r = watch_stop(s);
 	if (r == 0)
 		r = make_parts(s, &fault, &base, &rkey);
-	if (r < 0)
+	if (r < 0) {
 		refuse(s, &fault, r);
-	else
+	} else {
 		reply(s, base, rkey);
+		s->tick.expired = on_tick;
+		loop_timer_set(&s->loop, &s->tick, now_ns() + TICK_NS);
+	}
 }
 
 /* Removes what is unfinished. */
@@ -362,7 +397,8 @@ static void *thread_main(void *arg)
 
 	snprintf(s->context, sizeof(s->context), "%.8s %s", s->id, s->peer_name);
 	log_set_context(s->context);
-	s->fields = (struct journal_session){ s->id, s->peer_name, access_grant_name(&s->args.grant) };
+	s->fields =
+		(struct journal_session){ s->id, s->peer_name, access_grant_name(&s->args.grant), &s->counters.tally };
 	journal_set_session(&s->fields);
 	if (s->args.grant.key)
 		keys_fingerprint(&s->args.grant.key->key, key);
@@ -380,6 +416,7 @@ static void *thread_main(void *arg)
 static void free_session(struct session *s)
 {
 	access_grant_done(&s->args.grant);
+	counters_done(&s->counters);
 	if (s->stop_fd >= 0)
 		close(s->stop_fd);
 	free(s);
@@ -396,6 +433,9 @@ int session_start(struct session_args *args, struct session **ret_session)
 		return -ENOMEM;
 	}
 	s->args = *args;
+	s->since_ns = now_ns();
+	clock_gettime(CLOCK_REALTIME, &s->since);
+	counters_init(&s->counters, s->since_ns);
 	uuid_unparse_lower(args->req.uuid, s->id);
 	if (getnameinfo((struct sockaddr *)&args->rq->peer, sizeof(args->rq->peer), s->peer_name, sizeof(s->peer_name),
 			NULL, 0, NI_NUMERICHOST))
@@ -441,12 +481,34 @@ uint64_t session_pinned(const struct session *s)
 
 uint64_t session_bytes(const struct session *s)
 {
-	return atomic_load_explicit(&s->bytes, memory_order_relaxed);
+	return counters_get(&s->counters.bytes);
 }
 
 bool session_is_pull(const struct session *s)
 {
 	return is_pull(s);
+}
+
+void session_report(struct session *s, struct report_session *ret_report)
+{
+	const struct access_grant *grant = &s->args.grant;
+	struct counters *c = &s->counters;
+
+	*ret_report = (struct report_session){
+		.pull = is_pull(s),
+		.since = s->since,
+		.seconds = (double)(now_ns() - s->since_ns) / (double)SEC,
+		.bytes = counters_get(&c->bytes),
+		.rate = counters_get(&c->rate),
+		.files = counters_get(&c->tally.files),
+		.failed = counters_get(&c->tally.failed),
+	};
+	ret_report->file_size = counters_get_file(c, ret_report->file);
+	snprintf(ret_report->id, sizeof(ret_report->id), "%s", s->id);
+	snprintf(ret_report->peer, sizeof(ret_report->peer), "%s", s->peer_name);
+	snprintf(ret_report->client, sizeof(ret_report->client), "%s", access_grant_name(grant));
+	if (access_grant_identity(grant))
+		snprintf(ret_report->user, sizeof(ret_report->user), "%s", grant->client->user);
 }
 
 const struct access_grant *session_grant(const struct session *s)

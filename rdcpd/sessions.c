@@ -103,6 +103,20 @@ unsigned int sessions_of(const struct sessions *s, const char *client)
 	return n;
 }
 
+void sessions_report(const struct sessions *s, const struct report_format *format, FILE *out)
+{
+	struct report_session report;
+	bool first = true;
+
+	for (unsigned int i = 0; i < s->places; i++) {
+		if (!s->list[i] || session_finished(s->list[i]))
+			continue;
+		session_report(s->list[i], &report);
+		format->session(out, &report, first);
+		first = false;
+	}
+}
+
 void sessions_bytes(const struct sessions *s, uint64_t *ret_in, uint64_t *ret_out)
 {
 	*ret_in = s->ended_in;

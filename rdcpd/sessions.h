@@ -29,6 +29,7 @@ void sessions_stop(struct sessions *s, enum status why);
 void sessions_end_unwelcome(struct sessions *s, const struct config *config); /* of clients it would not let in */
 
 unsigned int sessions_of(const struct sessions *s, const char *client);
+void sessions_report(const struct sessions *s, const struct report_format *format, FILE *out); /* of all that run */
 void sessions_bytes(const struct sessions *s, uint64_t *ret_in, uint64_t *ret_out); /* since the daemon started */
 
 #endif

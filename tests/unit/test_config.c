@@ -294,6 +294,28 @@ START_TEST(long_values_and_names_survive_the_file)
 }
 END_TEST
 
+START_TEST(the_status_socket_is_found_in_a_file_with_mistakes)
+{
+	char *path = NULL;
+
+	put("rdcpd.conf", "[daemon]\nauth = maybe\nlisten = nowhere\n[client x]\n");
+	ck_assert_int_eq(config_find_status_socket(conf, &path), 0);
+	ck_assert_str_eq(path, CONFIG_STATUS_SOCKET);
+	free(path);
+	make_dir("rdcpd.conf.d");
+	put("rdcpd.conf.d/a.conf", "[daemon]\nstatus-socket = /run/x//y\n");
+	ck_assert_int_eq(config_find_status_socket(conf, &path), 0);
+	ck_assert_str_eq(path, "/run/x/y");
+	free(path);
+	put("rdcpd.conf.d/b.conf", "[daemon]\nstatus-socket = none\n");
+	ck_assert_int_eq(config_find_status_socket(conf, &path), -ENODATA);
+	put("rdcpd.conf.d/b.conf", "[daemon]\nstatus-socket = here\n");
+	ck_assert_int_eq(config_find_status_socket(conf, &path), -EINVAL);
+	ck_assert_int_eq(unlink(conf), 0);
+	ck_assert_int_eq(config_find_status_socket(conf, &path), -ENOENT);
+}
+END_TEST
+
 START_TEST(references_keep_it_until_the_last_is_dropped)
 {
 	struct config *c = load_good(OPEN);
@@ -362,6 +384,7 @@ static const struct {
 	  "@/rdcpd.conf:3: idle-timeout: '0' is not a time from 1000ms to 86400s, such as 500ms, 10s or 2min" },
 	{ DAEMON("handshake-timeout = 1d"),
 	  "@/rdcpd.conf:3: handshake-timeout: '1d' is not a time from 100ms to 600s, such as 500ms, 10s or 2min" },
+	{ DAEMON("status-socket = run/x"), "@/rdcpd.conf:3: status-socket: 'run/x' is not an absolute path" },
 	{ DAEMON("listen = localhost"),
 	  "@/rdcpd.conf:3: listen: 'localhost' is not a numeric address (names are not looked up)" },
 	{ DAEMON("listen = 1.2.3.4:0"),
@@ -583,6 +606,7 @@ static void add_tests(TCase *tc)
 	tcase_add_test(tc, a_client_may_have_two_keys);
 	tcase_add_test(tc, values_keep_spaces_signs_and_length);
 	tcase_add_test(tc, long_values_and_names_survive_the_file);
+	tcase_add_test(tc, the_status_socket_is_found_in_a_file_with_mistakes);
 	tcase_add_test(tc, references_keep_it_until_the_last_is_dropped);
 	tcase_add_loop_test(tc, a_mistake_is_refused_with_its_place, 0, ARRAY_SIZE(mistakes));
 	tcase_add_test(tc, all_mistakes_are_said_in_one_run);

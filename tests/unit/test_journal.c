@@ -58,7 +58,7 @@ END_TEST
 
 START_TEST(a_line_of_a_session_says_whose_it_is)
 {
-	struct journal_session session = { "u-u-i-d", "10.0.0.1", "alice" };
+	struct journal_session session = { "u-u-i-d", "10.0.0.1", "alice", NULL };
 
 	journal_set_session(&session);
 	log_info("x");
@@ -112,13 +112,29 @@ static void *other(void *arg)
 
 START_TEST(another_thread_has_no_session)
 {
-	struct journal_session session = { "u", "p", "c" };
+	struct journal_session session = { "u", "p", "c", NULL };
 	pthread_t t;
 
 	journal_set_session(&session);
 	ck_assert_int_eq(pthread_create(&t, NULL, other, NULL), 0);
 	pthread_join(t, NULL);
 	ck_assert_ptr_null(strstr(sent, "TRANSFER_ID"));
+}
+END_TEST
+
+START_TEST(files_are_counted_for_the_session_they_are_of)
+{
+	struct tally tally = { 0 };
+	struct journal_session session = { "u", "p", "c", &tally };
+
+	journal_write(JOURNAL_FILE_STORED, "f", 1, "stored");
+	journal_set_session(&session);
+	journal_write(JOURNAL_FILE_STORED, "f", 1, "stored");
+	journal_write(JOURNAL_FILE_SENT, "f", 1, "sent");
+	journal_write(JOURNAL_FILE_FAILED, "f", 1, "failed");
+	journal_write(JOURNAL_SESSION_ENDED, NULL, 0, "ended");
+	ck_assert_uint_eq(counters_get(&tally.files), 2);
+	ck_assert_uint_eq(counters_get(&tally.failed), 1);
 }
 END_TEST
 
@@ -154,6 +170,7 @@ Suite *journal_suite(void)
 	tcase_add_test(tc, a_line_about_a_file_names_it_once);
 	tcase_add_test(tc, the_longest_names_and_lines_fit);
 	tcase_add_test(tc, another_thread_has_no_session);
+	tcase_add_test(tc, files_are_counted_for_the_session_they_are_of);
 	tcase_add_test(tc, each_kind_has_an_id_of_its_own);
 	tcase_add_test(tc, a_standard_error_that_is_no_journal_is_not_taken_for_one);
 	suite_add_tcase(s, tc);

@@ -1,0 +1,126 @@
+# shellcheck shell=bash disable=SC2034,SC2154,SC2120,SC2119,SC2015
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#
+# What the daemon tells of itself while it runs.
+
+# told_daemon [LINE...]: with a status socket of its own
+told_daemon()
+{
+	socket=$case_dir/status.sock
+	daemon_start "status-socket = $socket" "$@"
+}
+
+# tell [OPTION...]: sets said
+tell()
+{
+	said=$(timeout 20 "$build/rdcpd" -c "$conf" --status "$@" 2>&1)
+	status=$?
+}
+
+# value NAME: of that name in $said, which is JSON
+value()
+{
+	python3 -c 'import json, sys
+v = json.load(sys.stdin)
+for name in sys.argv[1].split("."):
+    v = v[int(name)] if name.isdigit() else v[name]
+print(v)' "$1" <<<"$said"
+}
+
+status_of_an_idle_daemon()
+{
+	need python3
+	told_daemon
+	tell
+	[ "$status" = 0 ] || fail "exit status $status: $said"
+	[[ $said == "rdcpd "*"0 of 32 sessions"* ]] || fail "it says: $said"
+	tell --json
+	[ "$status" = 0 ] || fail "exit status $status: $said"
+	[ "$(value pid)" = "$daemon" ] || fail "that is no JSON with the daemon's pid: $said"
+	[ "$(value sessions)" = "[]" ] || fail "there are sessions: $said"
+	[ "$(stat -c %a "$socket")" = 600 ] || fail "the socket has mode $(stat -c %a "$socket")"
+}
+
+# shows what a session does: $1 is the way
+status_of_a_session()
+{
+	need python3
+	local auth=key
+	"$build/rdcpd" --generate-key "$case_dir/alice" >/dev/null || fail "no key"
+	exports+="
+[client alice]
+key-file = $case_dir/alice"
+	identity=(-i "$case_dir/alice")
+	told_daemon
+	start_long_copy long dest
+	await 10 shows_the_copy || fail "it does not show the copy: $said; $why"
+	tell
+	[[ $said == *"alice"*"$way"* ]] || fail "it says: $said"
+	kill -TERM "$client"
+	end_copy 10
+	await 10 shows_none || fail "the session stays: $said"
+}
+
+shows_the_copy()
+{
+	tell --json
+	why=$(
+		set -e
+		[ "$(value sessions.0.client)" = alice ]
+		[ "$(value sessions.0.direction)" = "$way" ]
+		[ "$(value sessions.0.user)" = None ]
+		[ "$(value sessions.0.bytes)" -gt 0 ]
+		[ "$(value sessions.0.rate)" -gt 0 ]
+		[ "$(value sessions.0.file_size)" = 1073741824 ]
+		[[ $(value sessions.0.file) == */long || $(value sessions.0.file) == */dest ]]
+		[[ $(value sessions.0.id) =~ ^[0-9a-f-]{36}$ ]]
+		[ "$(value pinned)" -gt 0 ]
+	) 2>&1
+}
+
+shows_none()
+{
+	tell --json
+	[ "$(value sessions)" = "[]" ]
+}
+
+status_of_nobody()
+{
+	told_daemon
+	kill -KILL "$daemon"
+	await 10 gone "$daemon" || fail "it lives"
+	wait "$daemon" 2>/dev/null
+	tell
+	[ "$status" = 1 ] || fail "exit status $status: $said"
+	[[ $said == "rdcpd: no daemon answers at '$socket': Connection refused" ]] || fail "it says: $said"
+	# its successor takes the place of what is left of it
+	told_daemon
+	tell
+	[ "$status" = 0 ] || fail "exit status $status: $said"
+	daemon_stop
+	[ ! -e "$socket" ] || fail "the socket is still there"
+	printf '[daemon]\nstatus-socket = none\n' >"$conf"
+	tell
+	[ "$status" = 1 ] || fail "exit status $status: $said"
+	timeout 20 "$build/rdcpd" --json >/dev/null 2>&1
+	[ $? = 2 ] || fail "--json alone is no mistake"
+}
+
+status_socket_moves()
+{
+	told_daemon
+	sed -i "s|^status-socket = .*|status-socket = $case_dir/other.sock|" "$conf"
+	kill -HUP "$daemon"
+	await 10 daemon_says 'configuration reloaded' || fail "no reload: $(<"$log")"
+	tell
+	[ "$status" = 0 ] || fail "exit status $status: $said"
+	[ ! -e "$socket" ] || fail "the old socket is still there"
+}
+
+status()
+{
+	run status_of_an_idle_daemon_is_told status_of_an_idle_daemon
+	both session_is_shown_while_it_lasts status_of_a_session
+	run status_of_a_dead_daemon_is_an_error status_of_nobody
+	run status_socket_moves_with_a_reload status_socket_moves
+}
