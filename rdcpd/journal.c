@@ -21,7 +21,7 @@
 #include "common/log.h"
 #include "common/util.h"
 
-#define MAX_FIELDS 12
+#define MAX_FIELDS 16
 
 static const struct kind {
 	const char *message_id;
@@ -30,6 +30,7 @@ static const struct kind {
 	[JOURNAL_SESSION_STARTED] = { "c93bff89c958423bb2f2afd7d6006608", LOG_NOTICE },
 	[JOURNAL_SESSION_ENDED] = { "d53e0fda49194b7391593940add79402", LOG_NOTICE },
 	[JOURNAL_SESSION_FAILED] = { "d37e243d4efa4cac990c649faaf2346d", LOG_ERR },
+	[JOURNAL_SESSION_ACCOUNT] = { "2498150db86141d89a0f2ba06697d31d", LOG_NOTICE },
 	[JOURNAL_FILE_STORED] = { "7b3c54aebb5647ea89f8289844b82d5f", LOG_INFO },
 	[JOURNAL_FILE_SENT] = { "99e523c7ef374969b3e39859a61cc837", LOG_INFO },
 	[JOURNAL_FILE_FAILED] = { "ded155d9ac784960bc0f1d68b0659d18", LOG_ERR },
@@ -44,6 +45,7 @@ static _Thread_local const struct journal_session *session;
 static _Thread_local struct {
 	const char *message_id, *file;
 	uint64_t bytes;
+	const struct journal_account *account;
 } subject;
 
 const char *journal_message_id(enum journal_kind kind)
@@ -79,14 +81,33 @@ static void add(struct fields *f, const char *name, const char *value)
 	f->used += (size_t)n + 1;
 }
 
+static void add_number(struct fields *f, const char *name, uint64_t value)
+{
+	char number[32];
+
+	snprintf(number, sizeof(number), "%" PRIu64, value);
+	add(f, name, number);
+}
+
+static void add_account(struct fields *f, const struct journal_account *a)
+{
+	char seconds[32];
+
+	add(f, "DIRECTION", a->pull ? "pull" : "push");
+	add_number(f, "FILES", a->files);
+	add_number(f, "FAILED", a->failed);
+	add_number(f, "BYTES", a->bytes);
+	snprintf(seconds, sizeof(seconds), "%.3f", a->seconds);
+	add(f, "SECONDS", seconds);
+	add(f, "RESULT", a->result);
+}
+
 static void sink(int level, const char *line)
 {
 	struct fields f = { .count = 0 };
-	char number[32];
 
 	add(&f, "MESSAGE", line);
-	snprintf(number, sizeof(number), "%d", level);
-	add(&f, "PRIORITY", number);
+	add_number(&f, "PRIORITY", (uint64_t)level);
 	add(&f, "SYSLOG_IDENTIFIER", "rdcpd");
 	add(&f, "MESSAGE_ID", subject.message_id);
 	if (session) {
@@ -96,9 +117,10 @@ static void sink(int level, const char *line)
 	}
 	if (subject.file) {
 		add(&f, "FILE", subject.file);
-		snprintf(number, sizeof(number), "%" PRIu64, subject.bytes);
-		add(&f, "BYTES", number);
+		add_number(&f, "BYTES", subject.bytes);
 	}
+	if (subject.account)
+		add_account(&f, subject.account);
 	send_fields(f.iov, f.count);
 }
 
@@ -125,6 +147,14 @@ void journal_write(enum journal_kind kind, const char *file, uint64_t bytes, con
 	log_writev(kinds[kind].level, fmt, ap);
 	va_end(ap);
 	memset(&subject, 0, sizeof(subject));
+}
+
+void journal_write_account(const struct journal_account *a)
+{
+	subject.account = a;
+	journal_write(JOURNAL_SESSION_ACCOUNT, NULL, 0,
+		      "account: %s, %" PRIu64 " files, %" PRIu64 " failed, %" PRIu64 " bytes, %.3f s, %s",
+		      a->pull ? "pull" : "push", a->files, a->failed, a->bytes, a->seconds, a->result);
 }
 
 void journal_open_with(int (*send)(const struct iovec *iov, int n))

@@ -18,6 +18,7 @@ enum journal_kind {
 	JOURNAL_SESSION_STARTED,
 	JOURNAL_SESSION_ENDED,
 	JOURNAL_SESSION_FAILED,
+	JOURNAL_SESSION_ACCOUNT,
 	JOURNAL_FILE_STORED,
 	JOURNAL_FILE_SENT,
 	JOURNAL_FILE_FAILED,
@@ -42,6 +43,16 @@ void journal_set_session(const struct journal_session *session);
 /* Logs one line of that kind, at the kind's level. `file` may be NULL: then it has no FILE and no BYTES. */
 void journal_write(enum journal_kind kind, const char *file, uint64_t bytes, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+
+/* The sums of a session that is over: one line, whose fields have the same numbers. */
+struct journal_account {
+	bool pull;
+	uint64_t files, failed; /* settled well, badly */
+	uint64_t bytes;         /* moved, also of files that came to nothing */
+	double seconds;
+	const char *result; /* "ok", "partial", or a word of reason.h */
+};
+void journal_write_account(const struct journal_account *account);
 
 /* 32 hex digits. */
 const char *journal_message_id(enum journal_kind kind);

@@ -30,6 +30,7 @@
 #include "common/util.h"
 #include "journal.h"
 #include "keys.h"
+#include "reason.h"
 #include "serve.h"
 #include "store.h"
 
@@ -44,6 +45,7 @@ struct session {
 	struct counters counters; /* published by the thread */
 	struct timespec since;    /* CLOCK_REALTIME */
 	uint64_t since_ns;        /* CLOCK_MONOTONIC */
+	atomic_uint result;       /* see reason.h */
 	int stop_fd;              /* eventfd */
 	char id[UUID_STR_LEN];
 	char peer_name[NI_MAXHOST];
@@ -103,6 +105,13 @@ static void log_end(const struct session *s)
 			      text);
 }
 
+static unsigned int reason_of(const struct peer_end *end)
+{
+	if (end->by_connection)
+		return end->fault == ENDPOINT_TIMEOUT ? STATUS_TIMEOUT : REASON_LOST;
+	return (unsigned int)end->status;
+}
+
 static void on_closed(void *owner, const struct endpoint_fault *fault)
 {
 	struct session *s = owner;
@@ -111,6 +120,7 @@ static void on_closed(void *owner, const struct endpoint_fault *fault)
 	loop_timer_cancel(&s->loop, &s->handshake);
 	loop_timer_cancel(&s->loop, &s->tick);
 	log_end(s);
+	atomic_store(&s->result, reason_of(&s->peer.end));
 	s->closed = true;
 	if (!s->engine)
 		s->idle = true;
@@ -346,6 +356,8 @@ static int end_engine(void *arg)
 
 	log_set_context(s->context);
 	journal_set_session(&s->fields);
+	if (s->engine)
+		publish(s);
 	if (is_pull(s))
 		serve_done(&s->serve);
 	else
@@ -389,6 +401,23 @@ static void run(struct session *s)
 	loop_done(&s->loop);
 }
 
+static void account(const struct session *s)
+{
+	const struct counters *c = &s->counters;
+	struct journal_account a = {
+		.pull = is_pull(s),
+		.files = counters_get(&c->tally.files),
+		.failed = counters_get(&c->tally.failed),
+		.bytes = counters_get(&c->bytes),
+		.seconds = (double)(now_ns() - s->since_ns) / (double)SEC,
+		.result = reason_name(atomic_load(&s->result)),
+	};
+
+	if (a.failed && atomic_load(&s->result) == STATUS_OK)
+		a.result = "partial";
+	journal_write_account(&a);
+}
+
 static void *thread_main(void *arg)
 {
 	struct session *s = arg;
@@ -405,6 +434,7 @@ static void *thread_main(void *arg)
 	journal_write(JOURNAL_SESSION_STARTED, NULL, 0, "%s of client '%s', key %s, transfer %s",
 		      is_pull(s) ? "pull" : "push", s->fields.client, key, s->id);
 	run(s);
+	account(s);
 	atomic_store(&s->finished, true);
 	if (write(s->args.finished_fd, &one, sizeof(one)) < 0)
 		log_warning("telling the daemon that this session is over: %m, ignoring");
@@ -433,6 +463,7 @@ int session_start(struct session_args *args, struct session **ret_session)
 		return -ENOMEM;
 	}
 	s->args = *args;
+	atomic_store(&s->result, STATUS_FAILED); /* until something better is known */
 	s->since_ns = now_ns();
 	clock_gettime(CLOCK_REALTIME, &s->since);
 	counters_init(&s->counters, s->since_ns);
@@ -487,6 +518,11 @@ uint64_t session_bytes(const struct session *s)
 bool session_is_pull(const struct session *s)
 {
 	return is_pull(s);
+}
+
+unsigned int session_result(const struct session *s)
+{
+	return atomic_load(&s->result);
 }
 
 void session_report(struct session *s, struct report_session *ret_report)

@@ -35,9 +35,10 @@ void session_stop(struct session *s, enum status why); /* asks; the client is to
 bool session_finished(const struct session *s);        /* session_join() will not block */
 void session_join(struct session *s);                  /* waits for the thread and frees */
 
-uint64_t session_pinned(const struct session *s);                          /* bytes it was granted */
-uint64_t session_bytes(const struct session *s);                           /* of files, moved so far */
-bool session_is_pull(const struct session *s);                             /* we send */
+uint64_t session_pinned(const struct session *s);     /* bytes it was granted */
+uint64_t session_bytes(const struct session *s);      /* of files, moved so far */
+bool session_is_pull(const struct session *s);        /* we send */
+unsigned int session_result(const struct session *s); /* how it ended, see reason.h; counts once it is finished */
 void session_report(struct session *s, struct report_session *ret_report); /* as it is now */
 const struct access_grant *session_grant(const struct session *s);
 

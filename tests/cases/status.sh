@@ -117,10 +117,33 @@ status_socket_moves()
 	[ ! -e "$socket" ] || fail "the old socket is still there"
 }
 
+account_of_a_session()
+{
+	local from=$here to=$there way=push
+
+	told_daemon
+	text f content
+	text g more
+	copy f g "$host:$there"
+	expect_ok
+	await 10 daemon_says ": account: push, 2 files, 0 failed, 13 bytes, " || fail "no account: $(<"$log")"
+	daemon_says " s, ok" || fail "not well: $(<"$log")"
+	copy "$host:$there/f" "$host:$there/none" .
+	expect 1
+	await 10 daemon_says ": account: pull, 1 files, 1 failed, 8 bytes, " || fail "no account: $(<"$log")"
+	daemon_says " s, partial" || fail "not partial: $(<"$log")"
+	start_long_copy long long
+	kill -KILL "$client"
+	end_copy 10
+	await 10 daemon_says " s, lost" || fail "not lost: $(<"$log")"
+	[ "$(daemon_count ': account: ')" = 3 ] || fail "not an account each: $(<"$log")"
+}
+
 status()
 {
 	run status_of_an_idle_daemon_is_told status_of_an_idle_daemon
 	both session_is_shown_while_it_lasts status_of_a_session
+	run session_ends_with_an_account account_of_a_session
 	run status_of_a_dead_daemon_is_an_error status_of_nobody
 	run status_socket_moves_with_a_reload status_socket_moves
 }

@@ -10,6 +10,7 @@
 
 #include "common/log.h"
 #include "rdcpd/journal.h"
+#include "rdcpd/reason.h"
 
 Suite *journal_suite(void);
 
@@ -138,6 +139,39 @@ START_TEST(files_are_counted_for_the_session_they_are_of)
 }
 END_TEST
 
+START_TEST(an_account_has_its_numbers_as_fields)
+{
+	struct journal_account account = {
+		.files = 3, .failed = 1, .bytes = 5000000000, .seconds = 2.5, .result = "partial"
+	};
+	char want[400];
+
+	journal_write_account(&account);
+	snprintf(want, sizeof(want),
+		 "MESSAGE=account: push, 3 files, 1 failed, 5000000000 bytes, 2.500 s, partial\nPRIORITY=5\n"
+		 "SYSLOG_IDENTIFIER=rdcpd\nMESSAGE_ID=%s\nDIRECTION=push\nFILES=3\nFAILED=1\nBYTES=5000000000\n"
+		 "SECONDS=2.500\nRESULT=partial\n",
+		 journal_message_id(JOURNAL_SESSION_ACCOUNT));
+	ck_assert_str_eq(sent, want);
+	log_info("next");
+	ck_assert_ptr_null(strstr(sent, "RESULT="));
+}
+END_TEST
+
+START_TEST(reasons_have_names_of_their_own)
+{
+	ck_assert_str_eq(reason_name(STATUS_OK), "ok");
+	ck_assert_str_eq(reason_name(REASON_LOST), "lost");
+	ck_assert_str_eq(reason_name(62), "other");
+	ck_assert_str_eq(reason_name(70000), "other");
+	for (unsigned int i = 0; i <= STATUS_TOO_MANY_FILES; i++) {
+		ck_assert_str_ne(reason_name(i), "other");
+		for (unsigned int k = 0; k < i; k++)
+			ck_assert_str_ne(reason_name(i), reason_name(k));
+	}
+}
+END_TEST
+
 START_TEST(each_kind_has_an_id_of_its_own)
 {
 	for (int i = 0; i < JOURNAL_KINDS; i++) {
@@ -171,6 +205,8 @@ Suite *journal_suite(void)
 	tcase_add_test(tc, the_longest_names_and_lines_fit);
 	tcase_add_test(tc, another_thread_has_no_session);
 	tcase_add_test(tc, files_are_counted_for_the_session_they_are_of);
+	tcase_add_test(tc, an_account_has_its_numbers_as_fields);
+	tcase_add_test(tc, reasons_have_names_of_their_own);
 	tcase_add_test(tc, each_kind_has_an_id_of_its_own);
 	tcase_add_test(tc, a_standard_error_that_is_no_journal_is_not_taken_for_one);
 	suite_add_tcase(s, tc);
