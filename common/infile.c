@@ -82,6 +82,7 @@ int infile_open(struct infile *f, int root, const char *path)
 	f->fd = steal_fd(fd);
 	f->unsized = r;
 	f->stat = st;
+	f->extents.size = (uint64_t)st.st_size;
 	return 0;
 }
 
@@ -95,7 +96,13 @@ int infile_open_seen(struct infile *f, int top, const char *path, const struct s
 		return fail(fd, "open '%s'", escape_name(path, shown, sizeof(shown)));
 	f->fd = fd;
 	f->stat = *seen;
+	f->extents.size = (uint64_t)seen->st_size;
 	return 0;
+}
+
+int infile_find_holes(struct infile *f)
+{
+	return f->unsized ? 0 : extents_read(&f->extents, f->fd, &f->stat);
 }
 
 ssize_t infile_read(const struct infile *f, void *buf, size_t len, uint64_t offset)
@@ -136,4 +143,10 @@ void infile_close(struct infile *f)
 	if (f->fd >= 0)
 		sys_close(f->fd); /* nothing was written: nothing can be lost */
 	f->fd = -1;
+}
+
+void infile_done(struct infile *f)
+{
+	infile_close(f);
+	extents_done(&f->extents);
 }

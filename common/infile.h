@@ -10,10 +10,13 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "extent.h"
+
 struct infile {
-	int fd;           /* -1: not open */
-	bool unsized;     /* st_size is 0 but there is something to read: /proc */
-	struct stat stat; /* when it was opened */
+	int fd;                 /* -1: not open */
+	bool unsized;           /* st_size is 0 but there is something to read: /proc */
+	struct stat stat;       /* when it was opened */
+	struct extents extents; /* its data */
 };
 
 void infile_init(struct infile *f);
@@ -23,6 +26,9 @@ void infile_init(struct infile *f);
  * -EISDIR: a directory. -ENOTSUP: neither (FIFO, socket, device). Else as open(2). Symlinks are followed.
  */
 int infile_open(struct infile *f, int root, const char *path);
+
+/* Finds its holes, so that only `extents` need be read; without, all of it is data. */
+int infile_find_holes(struct infile *f);
 
 /*
  * The same for an entry of a tree that was looked at before: `path` beneath the directory `top`, no symlink followed (-ELOOP).
@@ -39,6 +45,7 @@ ssize_t infile_read(const struct infile *f, void *buf, size_t len, uint64_t offs
  */
 int infile_check(const struct infile *f);
 
-void infile_close(struct infile *f);
+void infile_close(struct infile *f); /* the extents stay for infile_done() */
+void infile_done(struct infile *f);  /* the same, and frees */
 
 #endif

@@ -10,11 +10,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "beneath.h"
@@ -262,6 +265,35 @@ int outfile_hard_link_in(struct outfile *f, int dir, const char *name, int top, 
 	if (from.dir >= 0)
 		close(from.dir);
 	return r < 0 ? give_up(f, r, name) : 0;
+}
+
+/* ---- reserve ------------------------------------------------------------------------------------------------ */
+
+/* tmpfs would have to clear every page, only to be written over; what cannot reserve (NFS) can at least be asked. */
+static int ask_for_room(int fd, uint64_t size)
+{
+	struct statvfs st;
+
+	if (fstatvfs(fd, &st) < 0 || !st.f_blocks)
+		return 0;
+	return size / st.f_frsize >= st.f_bfree && size > st.f_bfree * st.f_frsize ? -ENOSPC : 0;
+}
+
+int outfile_reserve(const struct outfile *f, uint64_t size)
+{
+	struct statfs st;
+	int r;
+
+	if (!size || size > INT64_MAX)
+		return 0; /* too large is found when it is written */
+	if (fstatfs(f->fd, &st) == 0 && st.f_type == TMPFS_MAGIC)
+		return ask_for_room(f->fd, size);
+	do {
+		r = sys_fallocate(f->fd, FALLOC_FL_KEEP_SIZE, (off_t)size) < 0 ? -errno : 0;
+	} while (r == -EINTR);
+	if (r == -EOPNOTSUPP || r == -ENOSYS || r == -EINVAL)
+		return ask_for_room(f->fd, size);
+	return r < 0 ? fail(r, "reserve %llu bytes", (unsigned long long)size) : 0;
 }
 
 /* ---- write and finish --------------------------------------------------------------------------------------- */

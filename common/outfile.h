@@ -73,6 +73,12 @@ int outfile_symlink_in(struct outfile *f, int dir, const char *name, const char 
 		       unsigned int flags);
 int outfile_hard_link_in(struct outfile *f, int dir, const char *name, int top, const char *to, unsigned int flags);
 
+/*
+ * Room for `size` bytes, as far as the file system can say or do: -ENOSPC, -EDQUOT and -EFBIG are known before anything is sent. The
+ * size of the file stays as it is.
+ */
+int outfile_reserve(const struct outfile *f, uint64_t size);
+
 /* All of it, whatever write(2) interrupts or shortens. -ENOSPC, -EDQUOT, -EFBIG, -EIO ... */
 int outfile_write(const struct outfile *f, const void *buf, size_t len, uint64_t offset);
 

@@ -210,6 +210,8 @@ static int on_data(void *engine, const struct wire_record *rec)
 	*c = (struct receive_chunk){ .receiver = r, .file = f, .data = rec->data };
 	f->pending++;
 	f->received += c->data.len;
+	if (f->end < c->data.offset + c->data.len)
+		f->end = c->data.offset + c->data.len;
 	digest_add(&f->digest, c->data.offset, c->data.len, c->data.hash);
 	r->slots[c->data.slot].pending++;
 	if (c->data.flags & WIRE_DATA_LAST)

@@ -225,14 +225,20 @@ static void on_dir_made(struct io_job *job)
 		made(f);
 }
 
+static int create(struct receive_file *f)
+{
+	if (f->dir)
+		return outfile_create_in(&f->out, f->dir->fd, f->place.name, f->said.mode, f->place.flags);
+	return outfile_create(&f->out, f->place.root, f->place.path, f->place.name, f->place.flags);
+}
+
 static void run_create(struct io_job *job)
 {
 	struct receive_file *f = container_of(job, struct receive_file, job);
 
-	if (f->dir)
-		f->job_error = outfile_create_in(&f->out, f->dir->fd, f->place.name, 0600, f->place.flags);
-	else
-		f->job_error = outfile_create(&f->out, f->place.root, f->place.path, f->place.name, f->place.flags);
+	f->job_error = create(f);
+	if (f->job_error == 0 && !(f->said.flags & (WIRE_FILE_UNSIZED | WIRE_FILE_SPARSE)))
+		f->job_error = outfile_reserve(&f->out, f->said.size);
 }
 
 static void on_created(struct io_job *job)
@@ -259,24 +265,15 @@ static int make_link(struct receive_file *f)
 				  f->place.flags);
 }
 
-static int create_whole(struct receive_file *f)
-{
-	if (receive_file_is_link(f))
-		return make_link(f);
-	if (f->dir)
-		return outfile_create_in(&f->out, f->dir->fd, f->place.name, f->said.mode, f->place.flags);
-	return outfile_create(&f->out, f->place.root, f->place.path, f->place.name, f->place.flags);
-}
-
 /* Worker: all of it at once. A failure on the way leaves a temporary, for discard. */
 static void run_whole(struct io_job *job)
 {
 	struct receive_file *f = container_of(job, struct receive_file, job);
 
-	f->job_error = create_whole(f);
+	f->job_error = receive_file_is_link(f) ? make_link(f) : create(f);
 	f->at_destination = f->job_error < 0;
 	receive_file_write_waiting(f);
-	f->out.has_size = !f->waiting || (!f->waiting->next && f->waiting->data.offset == 0);
+	f->out.has_size = f->end == f->close.size && (!f->waiting || !f->waiting->next);
 	if (f->job_error == 0)
 		receive_file_finish(f);
 }

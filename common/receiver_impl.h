@@ -67,6 +67,7 @@ struct receive_file {
 	struct receive_chunk *waiting, **waiting_tail;
 	unsigned int pending; /* chunks with a worker or waiting */
 	uint64_t received;    /* bytes announced by DATA */
+	uint64_t end;         /* where the last of them ends in the file */
 	bool closed, ended;   /* CLOSE was heard; CLOSE or ABORT was */
 	struct wire_close close;
 	enum status status; /* first failure */

@@ -76,6 +76,7 @@ static void file_retire(struct send_file *f)
 {
 	struct sender *s = f->sender;
 
+	infile_done(&f->in);
 	send_item_done(&f->item);
 	f->state = FILE_FREE;
 	f->next = s->free_files;
@@ -112,6 +113,8 @@ static void run_open(struct io_job *job)
 	f->job_result = f->item.recurse ? sender_tree_open(f->sender, f) : -ENOTDIR;
 	if (f->job_result == -ENOTDIR)
 		f->job_result = infile_open(&f->in, f->item.root, f->item.path);
+	if (f->job_result == 0 && f->in.fd >= 0 && !f->item.dense)
+		f->job_result = infile_find_holes(&f->in);
 }
 
 /* Now it is known what it is: a tree goes on in sender_tree.c. */
@@ -134,7 +137,7 @@ static void on_opened(struct io_job *job)
 	if (f->item.recurse)
 		settle_recursion(f->sender, f);
 	f->whole = f->in.fd >= 0 && !f->in.unsized && (uint64_t)f->in.stat.st_size <= f->sender->slab->slot_size;
-	if (f->status == STATUS_OK && f->in.stat.st_size == 0 && !f->in.unsized)
+	if (f->status == STATUS_OK && !send_file_has_more(f))
 		f->all_filled = true;
 	sender_job_ended(f->sender);
 }
@@ -151,16 +154,23 @@ static bool has_bytes(const struct send_item *item)
  * Half a slot: two that are larger would not share one. An empty file is opened like a large one, since it may be none (/proc).
  * A file that no FILE can name would leave a hole in the slot.
  */
+static bool is_dense(const struct stat *st)
+{
+	return (uint64_t)st->st_blocks * 512 >= (uint64_t)st->st_size;
+}
+
 static bool may_pack(const struct sender *s, const struct send_item *item)
 {
 	return item->seen && item->stat.st_size > 0 && (uint64_t)item->stat.st_size <= s->slab->slot_size / 2 &&
-	       strlen(item->name) <= WIRE_NAME_MAX && strlen(item->target) <= WIRE_PATH_MAX;
+	       (item->dense || is_dense(&item->stat)) && strlen(item->name) <= WIRE_NAME_MAX &&
+	       strlen(item->target) <= WIRE_PATH_MAX;
 }
 
 /* Opens it, unless that comes later or never. */
 static void start_file(struct sender *s, struct send_file *f)
 {
 	f->in.stat = f->item.stat;
+	f->in.extents.size = (uint64_t)f->item.stat.st_size;
 	if (!has_bytes(&f->item)) {
 		f->status = f->item.status;
 		f->all_filled = true;
@@ -424,7 +434,7 @@ void sender_free(struct sender *s)
 	if (s->peer->engine == s)
 		peer_detach(s->peer);
 	for (unsigned int i = 0; s->files && i < s->max_files; i++) {
-		infile_close(&s->files[i].in);
+		infile_done(&s->files[i].in);
 		send_item_done(&s->files[i].item);
 		digest_done(&s->files[i].digest);
 	}

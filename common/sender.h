@@ -35,6 +35,7 @@ struct send_item {
 	uint32_t request; /* FILE.request */
 	uint32_t flags;   /* FILE.flags, enum wire_file_flags */
 	bool recurse;     /* a directory is sent with all that is in it; else it is refused */
+	bool dense;       /* its holes are sent as zeros */
 	bool seen;        /* a regular file, and `stat` says what it was when it was looked at */
 	struct stat stat;
 	char *link;         /* LINK.text, or NULL */

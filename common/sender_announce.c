@@ -9,6 +9,12 @@
 #include "sender_impl.h"
 #include "slab.h"
 
+/* Directories and links have none here. */
+static uint64_t send_file_size(const struct send_file *f)
+{
+	return S_ISREG(f->in.stat.st_mode) ? (uint64_t)f->in.stat.st_size : 0;
+}
+
 /* False: it has to wait. */
 static bool say_file(struct sender *s, struct send_file *f)
 {
@@ -18,9 +24,10 @@ static bool say_file(struct sender *s, struct send_file *f)
 	rec.file = (struct wire_file){
 		.file = s->next_id,
 		.request = f->item.request,
-		.flags = f->item.flags | (f->in.unsized ? WIRE_FILE_UNSIZED : 0),
+		.flags = f->item.flags | (f->in.unsized ? WIRE_FILE_UNSIZED : 0) |
+			 (f->in.extents.list ? WIRE_FILE_SPARSE : 0),
 		.mode = f->in.stat.st_mode & 07777,
-		.size = f->in.unsized || !S_ISREG(f->in.stat.st_mode) ? 0 : (uint64_t)f->in.stat.st_size,
+		.size = f->in.unsized ? 0 : send_file_size(f),
 		.mtime_sec = f->in.stat.st_mtim.tv_sec,
 		.mtime_nsec = (uint32_t)f->in.stat.st_mtim.tv_nsec,
 		.path = wire_text(f->item.target),
@@ -141,7 +148,7 @@ static bool say_last(struct sender *s, struct send_file *f)
 	if (f->status == STATUS_OK) {
 		rec.type = WIRE_CLOSE;
 		rec.close.file = f->id;
-		rec.close.size = f->announced;
+		rec.close.size = f->in.unsized ? f->announced : send_file_size(f);
 		digest_value(&f->digest, rec.close.digest);
 	} else {
 		rec.type = WIRE_ABORT;

@@ -111,7 +111,7 @@ static void add_chunk(struct send_slot *slot, struct send_file *f, size_t want)
 	f->next_offset += want;
 	f->filling++;
 	f->unsent++;
-	if (!f->in.unsized && f->next_offset == (uint64_t)f->in.stat.st_size)
+	if (!send_file_has_more(f))
 		f->all_filled = true;
 	s->order[(s->order_head + s->order_count++) % s->order_size] = c;
 }
@@ -145,15 +145,39 @@ static bool fill_packed(struct sender *s, struct send_file *f)
 	return true;
 }
 
+/* Holes are skipped; chunks begin and end where they would without any, so that a file is cut the same way each time. */
+static size_t next_piece(struct send_file *f)
+{
+	size_t slot_size = f->sender->slab->slot_size;
+	struct extent data;
+	uint64_t cell_end;
+
+	if (f->in.unsized)
+		return slot_size;
+	data = extent_next(&f->in.extents, f->next_offset);
+	cell_end = (data.start / slot_size + 1) * slot_size;
+	f->next_offset = data.start;
+	return (size_t)((data.end < cell_end ? data.end : cell_end) - data.start);
+}
+
+bool send_file_has_more(const struct send_file *f)
+{
+	struct extent data;
+
+	if (f->in.unsized)
+		return true;
+	data = extent_next(&f->in.extents, f->next_offset);
+	return data.start < data.end;
+}
+
 /* Without a size the next chunk starts where the last one turns out to end: one at a time. */
 static bool fill_chunk(struct sender *s, struct send_file *f)
 {
-	uint64_t left = f->in.unsized ? UINT64_MAX : (uint64_t)f->in.stat.st_size - f->next_offset;
 	struct send_slot *slot = f->in.unsized && f->filling ? NULL : get_slot(s);
 
 	if (!slot)
 		return false;
-	add_chunk(slot, f, left < s->slab->slot_size ? (size_t)left : s->slab->slot_size);
+	add_chunk(slot, f, next_piece(f));
 	start_fill(s, slot);
 	return true;
 }

@@ -125,7 +125,8 @@ bool sender_job_ended(struct sender *s);     /* first in every done(); false: st
 void send_item_done(struct send_item *item); /* frees its strings */
 void send_file_fail(struct send_file *f, enum status status, const char *text);
 void send_file_fail_errno(struct send_file *f, int error);
-void send_file_maybe_check(struct send_file *f); /* all was read, or nothing more will be */
+bool send_file_has_more(const struct send_file *f); /* data from next_offset on */
+void send_file_maybe_check(struct send_file *f);    /* all was read, or nothing more will be */
 void send_file_finish(struct send_file *f); /* CLOSE or ABORT was said and RESULT heard, or the peer never knew of it */
 void send_slot_release(struct send_slot *slot); /* it is free again */
 void send_slot_on_written(struct endpoint_work *w, int status);

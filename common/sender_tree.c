@@ -178,6 +178,7 @@ static struct send_item item_below(const struct tree *t, char *dir, char *name, 
 		.name = name,
 		.request = t->top.request,
 		.flags = (t->top.flags & inherited) | WIRE_FILE_BELOW,
+		.dense = t->top.dense,
 		.stat = *st,
 	};
 }

@@ -18,7 +18,8 @@
 #include "wire_cursor.h"
 
 #define FILE_KINDS (WIRE_FILE_DIRECTORY | WIRE_FILE_SYMLINK | WIRE_FILE_HARD_LINK)
-#define FILE_FLAGS (WIRE_FILE_WISHES | WIRE_FILE_UNSIZED | FILE_KINDS | WIRE_FILE_BELOW | WIRE_FILE_LEAVE)
+#define FILE_FLAGS \
+	(WIRE_FILE_WISHES | WIRE_FILE_UNSIZED | WIRE_FILE_SPARSE | FILE_KINDS | WIRE_FILE_BELOW | WIRE_FILE_LEAVE)
 #define FILE_FIXED_SIZE 38
 #define NSEC_PER_SEC 1000000000U
 
@@ -86,7 +87,7 @@ static bool kind_ok(const struct wire_file *f)
 		return false;
 	if (kind == WIRE_FILE_HARD_LINK && !(f->flags & WIRE_FILE_BELOW))
 		return false;
-	return !kind || (!f->size && !(f->flags & WIRE_FILE_UNSIZED));
+	return !kind || (!f->size && !(f->flags & (WIRE_FILE_UNSIZED | WIRE_FILE_SPARSE)));
 }
 
 static bool file_ok(const struct wire_record *rec)
@@ -260,7 +261,7 @@ static void get_get(struct reader *r, struct wire_record *rec)
 
 static bool get_ok(const struct wire_record *rec)
 {
-	return !(rec->get.flags & ~(uint32_t)(WIRE_GET_TREE | WIRE_GET_PRESERVE)) &&
+	return !(rec->get.flags & ~(uint32_t)(WIRE_GET_TREE | WIRE_GET_PRESERVE | WIRE_GET_DENSE)) &&
 	       text_ok(rec->get.path, 1, WIRE_PATH_MAX);
 }
 

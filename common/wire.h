@@ -134,10 +134,11 @@ enum wire_file_flags {
 	WIRE_FILE_SYMLINK = 1 << 7,   /* LINK is its text */
 	WIRE_FILE_HARD_LINK = 1 << 8, /* LINK is the name of a file that is there, from the top of the tree */
 	/* In a tree: */
-	WIRE_FILE_BELOW = 1 << 9,     /* `path` begins at the directory that answers the same request */
-	WIRE_FILE_LEAVE = 1 << 10,    /* with DIRECTORY: it is there and complete, and gets its attributes */
-	WIRE_FILE_EXACT = 1 << 11,    /* it becomes `path`, even if that is a directory */
-	WIRE_FILE_MAKE_PATH = 1 << 12 /* directories that are missing on the way are made */
+	WIRE_FILE_BELOW = 1 << 9,      /* `path` begins at the directory that answers the same request */
+	WIRE_FILE_LEAVE = 1 << 10,     /* with DIRECTORY: it is there and complete, and gets its attributes */
+	WIRE_FILE_EXACT = 1 << 11,     /* it becomes `path`, even if that is a directory */
+	WIRE_FILE_MAKE_PATH = 1 << 12, /* directories that are missing on the way are made */
+	WIRE_FILE_SPARSE = 1 << 13     /* it has holes: its bytes are fewer than its size */
 };
 
 /* Those that say how to store, not what it is. */
@@ -182,7 +183,7 @@ struct wire_data {
 
 struct wire_close {
 	uint32_t file;
-	uint64_t size;                    /* final size, <= INT64_MAX */
+	uint64_t size;                    /* final size, <= INT64_MAX; what no DATA named is a hole */
 	uint8_t digest[WIRE_DIGEST_SIZE]; /* see digest.h */
 };
 
@@ -214,8 +215,9 @@ struct wire_window {
 };
 
 enum wire_get_flags {
-	WIRE_GET_TREE = 1 << 0,    /* a directory: with all that is in it */
-	WIRE_GET_PRESERVE = 1 << 1 /* its directories are to get their attributes */
+	WIRE_GET_TREE = 1 << 0,     /* a directory: with all that is in it */
+	WIRE_GET_PRESERVE = 1 << 1, /* its directories are to get their attributes */
+	WIRE_GET_DENSE = 1 << 2     /* holes are sent as zeros */
 };
 
 struct wire_get {

@@ -62,6 +62,7 @@ static const struct row rows[] = {
 	{ 'p', "preserve", NULL, "keep modes and modification times", YES, FIELD(preserve), 0, 0 },
 	{ 0, "no-clobber", NULL, "leave files alone that exist already", YES, FIELD(no_clobber), 0, 0 },
 	{ 0, "mkpath", NULL, "make missing directories on the way", YES, FIELD(make_path), 0, 0 },
+	{ 0, "no-sparse", NULL, "send holes as zeros", YES, FIELD(dense), 0, 0 },
 	{ 0, "fsync", "end|file|none", "when files reach stable storage (end)", CHOICE, FIELD(fsync), 0, 0 },
 	{ 'q', "quiet", NULL, "show neither progress nor warnings", YES, FIELD(quiet), 0, 0 },
 	{ 'v', "verbose", NULL, "say more; twice: everything", COUNT, FIELD(verbose), 0, 0 },

@@ -36,7 +36,7 @@ enum options_transport { OPTIONS_RDMA, OPTIONS_TCP };
 struct options {
 	enum options_action action;
 	const char *identity; /* -i as given, borrowed; NULL: not given; "none": no key, on purpose */
-	bool recursive, preserve, quiet, no_clobber, make_path;
+	bool recursive, preserve, quiet, no_clobber, make_path, dense;
 	unsigned int verbose; /* how often -v */
 	unsigned int port;    /* -P; 0: not given. See options_port() */
 	unsigned int slot_log2, slots_log2;

@@ -91,7 +91,8 @@ static bool say_get(struct client *c, uint32_t request)
 	struct wire_record rec = { .type = WIRE_GET };
 
 	rec.get.request = request;
-	rec.get.flags = (c->options->recursive ? WIRE_GET_TREE : 0) | (c->options->preserve ? WIRE_GET_PRESERVE : 0);
+	rec.get.flags = (c->options->recursive ? WIRE_GET_TREE : 0) | (c->options->dense ? WIRE_GET_DENSE : 0) |
+			(c->options->preserve ? WIRE_GET_PRESERVE : 0);
 	rec.get.path = wire_text(c->sources[request].path);
 	return peer_send(&c->peer, &rec) == 0;
 }

@@ -22,6 +22,13 @@ static int look_at(const struct client *c, struct client_source *source)
 	return faccessat(AT_FDCWD, source->path, R_OK, AT_EACCESS) < 0 ? -errno : 0;
 }
 
+static uint64_t bytes_in(const struct stat *st, bool dense)
+{
+	uint64_t size = (uint64_t)st->st_size, blocks = (uint64_t)st->st_blocks * 512;
+
+	return dense || size < blocks ? size : blocks;
+}
+
 void push_check_sources(struct client *c)
 {
 	c->sized = true;
@@ -37,7 +44,7 @@ void push_check_sources(struct client *c)
 		else if (S_ISDIR(source->stat.st_mode))
 			c->sized = false;
 		else
-			c->total_bytes += (uint64_t)source->stat.st_size;
+			c->total_bytes += bytes_in(&source->stat, c->options->dense);
 	}
 }
 
@@ -59,6 +66,7 @@ static int on_next(void *owner, struct send_item *ret_item)
 		.request = c->next_source++,
 		.flags = client_file_flags(c, source),
 		.recurse = S_ISDIR(source->stat.st_mode),
+		.dense = c->options->dense,
 		.seen = S_ISREG(source->stat.st_mode),
 		.stat = source->stat,
 	};

@@ -56,6 +56,7 @@ static struct serve_get *new_get(struct serve *sv, const struct wire_get *said)
 	get->status = roots_locate(sv->roots, said->path, false, &get->item.root, relative, why);
 	get->item.request = said->request;
 	get->item.recurse = said->flags & WIRE_GET_TREE;
+	get->item.dense = said->flags & WIRE_GET_DENSE;
 	get->item.flags = said->flags & WIRE_GET_PRESERVE ? WIRE_FILE_PRESERVE : 0;
 	get->item.path = get->status == STATUS_OK ? strdup(relative) : strndup(said->path.data, said->path.len);
 	get->item.target = strdup("");

@@ -132,9 +132,9 @@ START_TEST(file_numbers_out_of_range_are_refused)
 	assert_taken(&rec);
 	ck_assert_int_eq(decode_patched(WIRE_FILE, 27, "\x80", 1), -EBADMSG);
 	rec = sample(WIRE_FILE);
-	rec.file.flags = 1 << 13;
+	rec.file.flags = 1u << 31;
 	assert_not_encoded(&rec);
-	ck_assert_int_eq(decode_patched(WIRE_FILE, 13, "\x20", 1), -EBADMSG);
+	ck_assert_int_eq(decode_patched(WIRE_FILE, 15, "\x40", 1), -EBADMSG);
 	ck_assert_int_eq(decode_patched(WIRE_FILE, 15, "\x80", 1), -EBADMSG);
 }
 END_TEST
@@ -231,7 +231,7 @@ START_TEST(unknown_chunk_and_get_flags_are_refused)
 	ck_assert_int_eq(decode_patched(WIRE_DATA, 10, "\x03\0", 2), -EBADMSG);
 	ck_assert_int_eq(decode_patched(WIRE_DATA, 10, "\0\x80", 2), -EBADMSG);
 	rec = sample(WIRE_GET);
-	rec.get.flags = 1 << 2;
+	rec.get.flags = 1u << 30;
 	assert_not_encoded(&rec);
 	ck_assert_int_eq(decode_patched(WIRE_GET, 8, "\0\0\0\x01", 4), -EBADMSG);
 }
