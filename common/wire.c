@@ -20,6 +20,7 @@
 #define FILE_KINDS (WIRE_FILE_DIRECTORY | WIRE_FILE_SYMLINK | WIRE_FILE_HARD_LINK)
 #define FILE_FLAGS \
 	(WIRE_FILE_WISHES | WIRE_FILE_UNSIZED | WIRE_FILE_SPARSE | FILE_KINDS | WIRE_FILE_BELOW | WIRE_FILE_LEAVE)
+#define GET_FLAGS (WIRE_GET_TREE | WIRE_GET_PRESERVE | WIRE_GET_DENSE | WIRE_GET_DIRECT)
 #define FILE_FIXED_SIZE 38
 #define NSEC_PER_SEC 1000000000U
 
@@ -261,8 +262,7 @@ static void get_get(struct reader *r, struct wire_record *rec)
 
 static bool get_ok(const struct wire_record *rec)
 {
-	return !(rec->get.flags & ~(uint32_t)(WIRE_GET_TREE | WIRE_GET_PRESERVE | WIRE_GET_DENSE)) &&
-	       text_ok(rec->get.path, 1, WIRE_PATH_MAX);
+	return !(rec->get.flags & ~(uint32_t)GET_FLAGS) && text_ok(rec->get.path, 1, WIRE_PATH_MAX);
 }
 
 /* LINK: 0 file u32, the rest is text */
@@ -281,6 +281,22 @@ static void get_link(struct reader *r, struct wire_record *rec)
 static bool link_ok(const struct wire_record *rec)
 {
 	return text_ok(rec->link.text, 1, WIRE_PATH_MAX);
+}
+
+/* LIMIT: 0 bytes_per_second u64 */
+static void put_limit(struct writer *w, const struct wire_record *rec)
+{
+	put_u64(w, rec->limit.bytes_per_second);
+}
+
+static void get_limit(struct reader *r, struct wire_record *rec)
+{
+	rec->limit.bytes_per_second = get_u64(r);
+}
+
+static bool limit_ok(const struct wire_record *rec)
+{
+	return rec->limit.bytes_per_second > 0;
 }
 
 /* PING, PONG: 0 token u64 */
@@ -337,6 +353,7 @@ static const struct record_kind {
 	[WIRE_PONG] = { "PONG", put_ping, get_ping, any_ok },
 	[WIRE_ERROR] = { "ERROR", put_status, get_status, status_ok },
 	[WIRE_LINK] = { "LINK", put_link, get_link, link_ok },
+	[WIRE_LIMIT] = { "LIMIT", put_limit, get_limit, limit_ok },
 };
 
 static const struct record_kind *find_kind(unsigned int type)

@@ -100,20 +100,21 @@ int wire_decode_rej(const void *blob, size_t len, struct wire_rej *ret_rej, unsi
 #define WIRE_NO_FILE UINT32_MAX
 
 enum wire_type {
-	WIRE_FILE = 1, /* sender -> receiver: a file begins */
-	WIRE_DATA,     /* sender -> receiver: bytes of it are in a slot */
-	WIRE_CLOSE,    /* sender -> receiver: all of it was named */
-	WIRE_ABORT,    /* sender -> receiver: it will not be completed; or a GET that cannot be served */
-	WIRE_END,      /* no more files (sender), no more GETs (client of a pull) */
-	WIRE_ACK,      /* receiver -> sender: these slots are free again */
-	WIRE_RESULT,   /* receiver -> sender: what became of a file, once for each */
-	WIRE_DONE,     /* receiver -> sender, after END: all that was promised is on stable storage */
-	WIRE_WINDOW,   /* client of a pull, first record: where to write */
-	WIRE_GET,      /* client of a pull: send this file */
-	WIRE_PING,     /* either: are you there */
-	WIRE_PONG,     /* either: the answer, same token */
-	WIRE_ERROR,    /* either: the session ends, and why */
-	WIRE_LINK,     /* sender -> receiver, between FILE and CLOSE: where a link leads */
+	WIRE_FILE = 1,   /* sender -> receiver: a file begins */
+	WIRE_DATA,       /* sender -> receiver: bytes of it are in a slot */
+	WIRE_CLOSE,      /* sender -> receiver: all of it was named */
+	WIRE_ABORT,      /* sender -> receiver: it will not be completed; or a GET that cannot be served */
+	WIRE_END,        /* no more files (sender), no more GETs (client of a pull) */
+	WIRE_ACK,        /* receiver -> sender: these slots are free again */
+	WIRE_RESULT,     /* receiver -> sender: what became of a file, once for each */
+	WIRE_DONE,       /* receiver -> sender, after END: all that was promised is on stable storage */
+	WIRE_WINDOW,     /* client of a pull, first record: where to write */
+	WIRE_GET,        /* client of a pull: send this file */
+	WIRE_PING,       /* either: are you there */
+	WIRE_PONG,       /* either: the answer, same token */
+	WIRE_ERROR,      /* either: the session ends, and why */
+	WIRE_LINK,       /* sender -> receiver, between FILE and CLOSE: where a link leads */
+	WIRE_LIMIT = 19, /* receiver -> sender: no faster than that, from now on */
 	WIRE_TYPE_END
 };
 
@@ -138,13 +139,15 @@ enum wire_file_flags {
 	WIRE_FILE_LEAVE = 1 << 10,     /* with DIRECTORY: it is there and complete, and gets its attributes */
 	WIRE_FILE_EXACT = 1 << 11,     /* it becomes `path`, even if that is a directory */
 	WIRE_FILE_MAKE_PATH = 1 << 12, /* directories that are missing on the way are made */
-	WIRE_FILE_SPARSE = 1 << 13     /* it has holes: its bytes are fewer than its size */
+	WIRE_FILE_SPARSE = 1 << 13,    /* it has holes: its bytes are fewer than its size */
+	WIRE_FILE_DIRECT = 1 << 15,    /* past the page cache, as far as it goes */
+	WIRE_FILE_VERIFY = 1 << 16 /* read again after it was stored, past the page cache, before it gets its name */
 };
 
 /* Those that say how to store, not what it is. */
 #define WIRE_FILE_WISHES                                                                                       \
 	(WIRE_FILE_PRESERVE | WIRE_FILE_SYNC | WIRE_FILE_NO_SYNC | WIRE_FILE_INTO_DIR | WIRE_FILE_NO_CLOBBER | \
-	 WIRE_FILE_EXACT | WIRE_FILE_MAKE_PATH)
+	 WIRE_FILE_EXACT | WIRE_FILE_MAKE_PATH | WIRE_FILE_DIRECT | WIRE_FILE_VERIFY)
 
 /*
  * If `path` is an existing directory the file goes into it as `name`, else it becomes `path`. In a pull both are hints:
@@ -217,7 +220,8 @@ struct wire_window {
 enum wire_get_flags {
 	WIRE_GET_TREE = 1 << 0,     /* a directory: with all that is in it */
 	WIRE_GET_PRESERVE = 1 << 1, /* its directories are to get their attributes */
-	WIRE_GET_DENSE = 1 << 2     /* holes are sent as zeros */
+	WIRE_GET_DENSE = 1 << 2,    /* holes are sent as zeros */
+	WIRE_GET_DIRECT = 1 << 3    /* to be read past the page cache, as far as it goes */
 };
 
 struct wire_get {
@@ -229,6 +233,10 @@ struct wire_get {
 struct wire_link {
 	uint32_t file;
 	struct wire_text text; /* 1..WIRE_PATH_MAX */
+};
+
+struct wire_limit {
+	uint64_t bytes_per_second; /* not 0 */
 };
 
 struct wire_ping {
@@ -254,6 +262,7 @@ struct wire_record {
 		struct wire_window window;
 		struct wire_get get;
 		struct wire_link link;
+		struct wire_limit limit;
 		struct wire_ping ping;     /* PING, PONG */
 		struct wire_status status; /* DONE, ERROR */
 	};

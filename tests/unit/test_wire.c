@@ -202,21 +202,27 @@ START_TEST(message_without_records_returns_credits)
 }
 END_TEST
 
+static void add_for_each(TCase *tc, const TTest *test)
+{
+	for (int i = 0; i < (int)ARRAY_SIZE(wire_samples); i++)
+		if (wire_samples[i].len)
+			tcase_add_loop_test(tc, test, i, i + 1);
+}
+
 static void add_each_record(Suite *s)
 {
 	TCase *tc = tcase_create("each record");
-	int n = ARRAY_SIZE(wire_samples);
 
 	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_add_loop_test(tc, record_is_encoded_to_its_golden_bytes, 0, n);
-	tcase_add_loop_test(tc, golden_bytes_are_decoded_to_the_record, 0, n);
-	tcase_add_loop_test(tc, record_is_taken_off_the_front_only, 0, n);
-	tcase_add_loop_test(tc, every_truncation_of_a_record_is_refused, 0, n);
-	tcase_add_loop_test(tc, record_of_a_shorter_body_is_refused_or_ends_in_less_text, 0, n);
-	tcase_add_loop_test(tc, record_of_a_longer_body_is_refused_or_ends_in_more_text, 0, n);
-	tcase_add_loop_test(tc, flipped_bits_never_break_the_decoder, 0, n);
-	tcase_add_loop_test(tc, noise_never_breaks_the_decoder, 0, n);
-	tcase_add_loop_test(tc, record_that_does_not_fit_is_not_written_past_its_buffer, 0, n);
+	add_for_each(tc, record_is_encoded_to_its_golden_bytes);
+	add_for_each(tc, golden_bytes_are_decoded_to_the_record);
+	add_for_each(tc, record_is_taken_off_the_front_only);
+	add_for_each(tc, every_truncation_of_a_record_is_refused);
+	add_for_each(tc, record_of_a_shorter_body_is_refused_or_ends_in_less_text);
+	add_for_each(tc, record_of_a_longer_body_is_refused_or_ends_in_more_text);
+	add_for_each(tc, flipped_bits_never_break_the_decoder);
+	add_for_each(tc, noise_never_breaks_the_decoder);
+	add_for_each(tc, record_that_does_not_fit_is_not_written_past_its_buffer);
 	suite_add_tcase(s, tc);
 }
 

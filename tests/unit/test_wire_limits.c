@@ -237,6 +237,20 @@ START_TEST(unknown_chunk_and_get_flags_are_refused)
 }
 END_TEST
 
+START_TEST(limit_of_nothing_is_refused)
+{
+	struct wire_record rec = sample(WIRE_LIMIT);
+
+	rec.limit.bytes_per_second = 0;
+	assert_not_encoded(&rec);
+	ck_assert_int_eq(decode_patched(WIRE_LIMIT, 4, "\0\0\0\0\0\0\0\0", 8), -EBADMSG);
+	rec.limit.bytes_per_second = 1;
+	assert_taken(&rec);
+	rec.limit.bytes_per_second = UINT64_MAX;
+	assert_taken(&rec);
+}
+END_TEST
+
 START_TEST(close_of_an_impossible_size_is_refused)
 {
 	struct wire_record rec = sample(WIRE_CLOSE);
@@ -340,7 +354,7 @@ START_TEST(unknown_type_is_refused)
 	for (unsigned int type = 0; type <= UINT8_MAX; type++) {
 		uint8_t bytes[WIRE_RECORD_HEADER + 8] = { (uint8_t)type, 0, 8, 0, 1 };
 		struct wire_record rec = { .type = (enum wire_type)type };
-		bool known = type >= 1 && type < WIRE_TYPE_END;
+		bool known = type >= 1 && type < WIRE_TYPE_END && wire_samples[type - 1].len;
 
 		ck_assert_int_eq(strcmp(wire_type_name(type), "?") != 0, known);
 		if (known)
@@ -357,7 +371,8 @@ END_TEST
 START_TEST(reserved_byte_that_is_set_is_refused)
 {
 	for (unsigned int type = 1; type < WIRE_TYPE_END; type++)
-		ck_assert_int_eq(decode_patched((enum wire_type)type, 1, "\x01", 1), -EBADMSG);
+		if (wire_samples[type - 1].len)
+			ck_assert_int_eq(decode_patched((enum wire_type)type, 1, "\x01", 1), -EBADMSG);
 }
 END_TEST
 
@@ -403,6 +418,7 @@ Suite *wire_limits_suite(void)
 	tcase_add_test(tc, empty_chunk_is_refused);
 	tcase_add_test(tc, chunk_past_the_largest_offset_is_refused);
 	tcase_add_test(tc, unknown_chunk_and_get_flags_are_refused);
+	tcase_add_test(tc, limit_of_nothing_is_refused);
 	tcase_add_test(tc, close_of_an_impossible_size_is_refused);
 	tcase_add_test(tc, ack_counts_from_one_to_its_limit);
 	tcase_add_test(tc, ack_of_more_than_its_limit_is_refused_whole);

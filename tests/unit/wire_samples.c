@@ -127,6 +127,11 @@ const struct wire_sample wire_samples[WIRE_TYPE_END - 1] = {
 	  "\x07\0\0\0"
 	  "../x",
 	  true },
+	[WIRE_LIMIT - 1] = { { .type = WIRE_LIMIT, .limit = { .bytes_per_second = 0x0102030405060708 } },
+			     12,
+			     "\x13\0\x08\0"
+			     "\x08\x07\x06\x05\x04\x03\x02\x01",
+			     false },
 };
 
 int wire_sample_decode(const uint8_t *p, size_t len, struct wire_record *ret_rec)
@@ -216,6 +221,9 @@ void assert_record(const struct wire_record *a, const struct wire_record *b)
 	case WIRE_LINK:
 		ck_assert_uint_eq(a->link.file, b->link.file);
 		assert_text(a->link.text, b->link.text);
+		break;
+	case WIRE_LIMIT:
+		ck_assert_uint_eq(a->limit.bytes_per_second, b->limit.bytes_per_second);
 		break;
 	case WIRE_TYPE_END:
 		ck_abort();

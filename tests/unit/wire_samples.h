@@ -13,7 +13,7 @@
 		.data = (s), .len = sizeof(s) - 1 \
 	}
 
-/* wire_samples[type - 1]; the bytes are written out by hand from rdcp-protocol(7). */
+/* wire_samples[type - 1], empty for numbers without a record; the bytes are written out by hand from rdcp-protocol(7). */
 extern const struct wire_sample {
 	struct wire_record rec;
 	size_t len;
