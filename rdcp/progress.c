@@ -7,8 +7,10 @@
 #include "progress.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,11 +28,9 @@
 #define MAX_COLUMNS 400
 #define LINE_MAX_BYTES (4 * MAX_COLUMNS + 3) /* UTF-8, and what begins and ends a line */
 
-/* Columns of the parts, the space before each included; a name narrower than NAME_MIN is worth less than a part. */
+/* A name narrower than NAME_MIN is worth less than a part. */
 #define PERCENT_COLUMNS 4
-#define BYTES_COLUMNS 11
-#define RATE_COLUMNS 13
-#define TIME_COLUMNS 13
+#define PARTS 4 /* bytes, files, rate, time */
 #define NAME_MIN 12
 
 /* ---- what to say ---- */
@@ -96,6 +96,18 @@ static void format_time(const struct progress_state *s, char out[static 32])
 		snprintf(out, 32, "   %02u:%02u%s", (unsigned int)(t / 60), (unsigned int)(t % 60), suffix);
 }
 
+static void format_files(const struct progress_state *s, char out[static 64])
+{
+	char count[48];
+
+	if (s->finished)
+		snprintf(count, sizeof(count), "%" PRIu64, s->files);
+	else
+		snprintf(count, sizeof(count), "%" PRIu64 "/%" PRIu64 "%s", s->files, s->files_found,
+			 s->files_known ? "" : "+");
+	snprintf(out, 64, " %11s file%s", count, s->files == 1 && s->finished ? " " : "s");
+}
+
 /*
  * The next character of `s` as it may be shown: itself, or its bytes in octal. Returns the bytes of `s` it stands for.
  * `out` gets the text, `ret_columns` the room it takes.
@@ -159,13 +171,40 @@ static size_t put_name(char *buf, size_t size, unsigned int columns, const char 
 	return used;
 }
 
-size_t progress_format(char *buf, size_t size, unsigned int width, const struct progress_state *s)
+__attribute__((format(printf, 4, 5))) static void append(char *buf, size_t size, size_t *used, const char *fmt, ...)
 {
-	char percent[16], bytes[16], rate[16], when[32];
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(buf + *used, size - *used, fmt, ap);
+	va_end(ap);
+	*used = n < 0 ? *used : min_size(*used + (size_t)n, size - 1);
+}
+
+/* All that stands right of the percentage, in order of worth; returns how many there are. */
+static unsigned int format_parts(const struct progress_state *s, char parts[static PARTS][64])
+{
 	uint64_t elapsed_ms = s->elapsed_ns / MSEC;
 	uint64_t per_second = s->rate;
-	unsigned int right = PERCENT_COLUMNS, name, parts = 0;
-	static const unsigned int columns[] = { BYTES_COLUMNS, RATE_COLUMNS, TIME_COLUMNS };
+	char text[32];
+	unsigned int n = 0;
+
+	if (s->finished)
+		per_second = (uint64_t)((double)s->done * 1000 / (double)(elapsed_ms ? elapsed_ms : 1));
+	snprintf(parts[n++], 64, " %10s", format_size(s->done, text));
+	if (s->many)
+		format_files(s, parts[n++]);
+	snprintf(parts[n++], 64, " %10s/s", format_size(per_second, text));
+	format_time(s, text);
+	snprintf(parts[n++], 64, " %12s", text);
+	return n;
+}
+
+size_t progress_format(char *buf, size_t size, unsigned int width, const struct progress_state *s)
+{
+	char percent[16], parts[PARTS][64];
+	unsigned int right = PERCENT_COLUMNS, name, count = format_parts(s, parts), fit;
 	size_t used;
 
 	if (size == 0)
@@ -174,26 +213,44 @@ size_t progress_format(char *buf, size_t size, unsigned int width, const struct 
 	width = min_size(width, min_size(size - 1, MAX_COLUMNS));
 	if (width < PERCENT_COLUMNS)
 		return 0;
-	while (parts < ARRAY_SIZE(columns) && right + columns[parts] + NAME_MIN + 1 <= width)
-		right += columns[parts++];
+	for (fit = 0; fit < count && right + strlen(parts[fit]) + NAME_MIN + 1 <= width; fit++)
+		right += strlen(parts[fit]);
 	name = width > right + 1 ? width - right - 1 : 0;
 
-	if (s->finished)
-		per_second = (uint64_t)((double)s->done * 1000 / (double)(elapsed_ms ? elapsed_ms : 1));
 	format_percent(s, percent);
-	format_time(s, when);
-	format_size(s->done, bytes);
-	format_size(per_second, rate);
-
 	used = put_name(buf, size - right - 1, name, s->name ? s->name : "");
-	snprintf(buf + used, size - used, "%s%s", name ? " " : "", percent);
-	if (parts > 0)
-		snprintf(buf + strlen(buf), size - strlen(buf), " %10s", bytes);
-	if (parts > 1)
-		snprintf(buf + strlen(buf), size - strlen(buf), " %10s/s", rate);
-	if (parts > 2)
-		snprintf(buf + strlen(buf), size - strlen(buf), " %12s", when);
-	return strlen(buf);
+	used += (size_t)snprintf(buf + used, size - used, "%s%s", name ? " " : "", percent);
+	for (unsigned int i = 0; i < fit; i++)
+		used += (size_t)snprintf(buf + used, size - used, "%s", parts[i]);
+	return used;
+}
+
+char *progress_tell(char *buf, size_t size, const struct progress_state *s)
+{
+	uint64_t elapsed_ms = s->elapsed_ns / MSEC + 1;
+	struct progress_state now = *s;
+	char name[256], part[64], total[16];
+	size_t used = 0;
+
+	/* Unless a line is being drawn nobody has followed the rate. */
+	if (!now.rate)
+		now.rate = (uint64_t)((double)s->done * 1000 / (double)elapsed_ms);
+	buf[0] = '\0';
+	if (s->name)
+		append(buf, size, &used, "'%s': ", escape_name(s->name, name, sizeof(name)));
+	if (s->many) {
+		format_files(s, part);
+		append(buf, size, &used, "%s, ", part + strspn(part, " "));
+	}
+	append(buf, size, &used, "%s", format_size(s->done, part));
+	if (s->sized) {
+		format_percent(s, part);
+		append(buf, size, &used, " of %s, %s", format_size(s->total, total), part + strspn(part, " "));
+	}
+	append(buf, size, &used, ", %s/s", format_size(now.rate, part));
+	format_time(&now, part);
+	append(buf, size, &used, ", %s", part + strspn(part, " "));
+	return buf;
 }
 
 /* ---- where to say it ---- */
@@ -280,6 +337,14 @@ void progress_update(struct progress *p, uint64_t done, uint64_t total, bool siz
 	p->state.sized = sized;
 	if (p->fd >= 0 && now - p->shown_ns >= (p->terminal ? PROGRESS_INTERVAL_NS : LINE_INTERVAL_NS))
 		draw(p, false, now);
+}
+
+void progress_files(struct progress *p, uint64_t done, uint64_t found, bool known)
+{
+	p->state.many = true;
+	p->state.files = done;
+	p->state.files_found = found > done ? found : done;
+	p->state.files_known = known;
 }
 
 void progress_clear(struct progress *p)

@@ -2,7 +2,7 @@
 /*
  * How far the copy is, for a person who watches: one line that redraws itself on a terminal.
  *
- *   progress_init -> [progress_name | progress_update | progress_clear] ... -> progress_finish
+ *   progress_init -> [progress_name | progress_files | progress_update | progress_clear] ... -> progress_finish
  *
  * On a terminal: at most five lines a second, never wider than the window, cut by columns, no colours. Elsewhere nothing
  * unless asked for (PROGRESS_ALWAYS): then whole lines without any control character, at most one a second.
@@ -31,9 +31,12 @@ struct progress_state {
 	const char *name;     /* of the file that moves, borrowed, unescaped; NULL: "" */
 	uint64_t done, total; /* bytes */
 	bool sized;           /* total counts */
-	bool finished;        /* time is what it took, not what is left */
-	bool stalled;         /* nothing moved for a while */
-	uint64_t rate;        /* bytes a second, smoothed; 0: not known */
+	bool many;            /* files are counted, too: */
+	uint64_t files, files_found;
+	bool files_known; /* no more will be found */
+	bool finished;    /* time is what it took, not what is left */
+	bool stalled;     /* nothing moved for a while */
+	uint64_t rate;    /* bytes a second, smoothed; 0: not known */
 	uint64_t elapsed_ns;
 
 	/* progress_sample()'s memory */
@@ -57,6 +60,9 @@ void progress_name(struct progress *p, const char *name); /* borrowed until the 
 /* So many bytes of `total` are safe with the receiver; `sized` false: how many there will be is not known. */
 void progress_update(struct progress *p, uint64_t done, uint64_t total, bool sized, uint64_t now);
 
+/* The line counts files, too: so many are done with, of those found so far; `known`: there are no others. */
+void progress_files(struct progress *p, uint64_t done, uint64_t found, bool known);
+
 /* Takes the line off the screen, so that a message can be written. The next update draws it again. */
 void progress_clear(struct progress *p);
 
@@ -69,9 +75,12 @@ void progress_finish(struct progress *p, bool success, uint64_t now);
 void progress_sample(struct progress_state *s, uint64_t done, uint64_t now);
 
 /*
- * One line of at most `width` columns, without a newline, terminated. What does not fit goes, in this order: time, rate, bytes, name,
- * percentage. Returns its length in bytes; it is less than `size`, and no character is cut in half.
+ * One line of at most `width` columns, without a newline, terminated. What does not fit goes, in this order: time, rate, files, bytes,
+ * name, percentage. Returns its length in bytes; it is less than `size`, and no character is cut in half.
  */
 size_t progress_format(char *buf, size_t size, unsigned int width, const struct progress_state *s);
+
+/* The same for whoever asks once (SIGUSR1): as wide as it gets, nothing padded, no newline. Returns `buf`. */
+char *progress_tell(char *buf, size_t size, const struct progress_state *s);
 
 #endif

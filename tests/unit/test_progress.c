@@ -72,6 +72,71 @@ START_TEST(parts_go_in_order_when_it_gets_narrow)
 }
 END_TEST
 
+static const struct progress_state tree = {
+	.name = "src",
+	.done = 512 * MIB,
+	.total = GIB,
+	.sized = true,
+	.rate = 100 * MIB,
+	.elapsed_ns = 5 * SEC,
+	.many = true,
+	.files = 12,
+	.files_found = 345,
+	.files_known = true,
+};
+
+START_TEST(many_files_are_counted)
+{
+	struct progress_state s = tree;
+
+	ck_assert_str_eq(line(80, &s),
+			 "src                   50%  512.0 MiB      12/345 files  100.0 MiB/s    00:06 ETA");
+	s.files_known = s.sized = false;
+	ck_assert_str_eq(line(80, &s),
+			 "src                     -  512.0 MiB     12/345+ files  100.0 MiB/s    --:-- ETA");
+	s = tree;
+	s.finished = true;
+	s.done = GIB;
+	s.files = 345;
+	ck_assert_str_eq(line(80, &s),
+			 "src                  100%    1.0 GiB         345 files  204.8 MiB/s    00:05    ");
+	s.files = 1;
+	ck_assert_str_eq(line(80, &s),
+			 "src                  100%    1.0 GiB           1 file   204.8 MiB/s    00:05    ");
+	s = tree;
+	s.files_found = s.files = UINT64_MAX;
+	ck_assert_str_eq(line(80, &s),
+			 "src               50%  512.0 MiB 18446744073709551615/18446744073709551615 files");
+}
+END_TEST
+
+START_TEST(counting_stays_longer_than_the_rate)
+{
+	ck_assert_str_eq(line(72, &tree), "src           50%  512.0 MiB      12/345 files  100.0 MiB/s    00:06 ETA");
+	ck_assert_str_eq(line(71, &tree), "src                       50%  512.0 MiB      12/345 files  100.0 MiB/s");
+	ck_assert_str_eq(line(58, &tree), "src                       50%  512.0 MiB      12/345 files");
+	ck_assert_str_eq(line(45, &tree), "src                            50%  512.0 MiB");
+	ck_assert_str_eq(line(20, &tree), "src              50%");
+}
+END_TEST
+
+START_TEST(who_asks_once_gets_one_plain_line)
+{
+	struct progress_state s = tree;
+	char buf[512], small[20];
+
+	ck_assert_str_eq(progress_tell(buf, sizeof(buf), &s),
+			 "'src': 12/345 files, 512.0 MiB of 1.0 GiB, 50%, 100.0 MiB/s, 00:06 ETA");
+	s.name = "\033[2J\n";
+	s.many = s.sized = false;
+	s.rate = 0;
+	ck_assert_str_eq(progress_tell(buf, sizeof(buf), &s), "'\\033[2J\\012': 512.0 MiB, 102.4 MiB/s, --:-- ETA");
+	s = (struct progress_state){ 0 };
+	ck_assert_str_eq(progress_tell(buf, sizeof(buf), &s), "0 B, 0 B/s, --:-- ETA");
+	ck_assert_str_eq(progress_tell(small, sizeof(small), &tree), "'src': 12/345 files");
+}
+END_TEST
+
 START_TEST(percent_says_100_only_when_all_is_done)
 {
 	struct progress_state s = { .name = "f", .sized = true, .total = UINT64_MAX, .done = UINT64_MAX - 1 };
@@ -154,6 +219,9 @@ START_TEST(no_name_gets_wider_than_the_window)
 				columns = columns_of(line(width, &s));
 				ck_assert_msg(columns <= width, "%s", line(width, &s));
 				ck_assert(width < 4 || width == 5 || columns == width || columns == 4);
+				s.many = true;
+				s.files_found = width * 1000000000ULL;
+				ck_assert_uint_eq(columns_of(line(width, &s)), columns);
 			}
 		}
 		setlocale(LC_CTYPE, "C"); /* as a program that forgot setlocale(3), or LC_ALL=C */
@@ -442,6 +510,9 @@ Suite *progress_suite(void)
 
 	tcase_add_test(tc, golden_lines);
 	tcase_add_test(tc, parts_go_in_order_when_it_gets_narrow);
+	tcase_add_test(tc, many_files_are_counted);
+	tcase_add_test(tc, counting_stays_longer_than_the_rate);
+	tcase_add_test(tc, who_asks_once_gets_one_plain_line);
 	tcase_add_test(tc, percent_says_100_only_when_all_is_done);
 	tcase_add_test(tc, time_left_has_all_sizes);
 	tcase_add_test(tc, no_name_gets_wider_than_the_window);
