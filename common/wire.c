@@ -20,7 +20,9 @@
 #define FILE_KINDS (WIRE_FILE_DIRECTORY | WIRE_FILE_SYMLINK | WIRE_FILE_HARD_LINK)
 #define FILE_FLAGS \
 	(WIRE_FILE_WISHES | WIRE_FILE_UNSIZED | WIRE_FILE_SPARSE | FILE_KINDS | WIRE_FILE_BELOW | WIRE_FILE_LEAVE)
-#define GET_FLAGS (WIRE_GET_TREE | WIRE_GET_PRESERVE | WIRE_GET_DENSE | WIRE_GET_DIRECT)
+#define GET_FLAGS                                                                                                  \
+	(WIRE_GET_TREE | WIRE_GET_PRESERVE | WIRE_GET_DENSE | WIRE_GET_DIRECT | WIRE_GET_OWNER | WIRE_GET_XATTRS | \
+	 WIRE_GET_NUMERIC_IDS | WIRE_GET_HARD_LINKS | WIRE_GET_FOLLOW)
 #define FILE_FIXED_SIZE 38
 #define NSEC_PER_SEC 1000000000U
 
@@ -299,6 +301,25 @@ static bool limit_ok(const struct wire_record *rec)
 	return rec->limit.bytes_per_second > 0;
 }
 
+/* ATTRIBUTES: 0 file u32, the rest is piece */
+static void put_attributes(struct writer *w, const struct wire_record *rec)
+{
+	put_u32(w, rec->attributes.file);
+	put_bytes(w, rec->attributes.piece, rec->attributes.len);
+}
+
+static void get_attributes(struct reader *r, struct wire_record *rec)
+{
+	rec->attributes.file = get_u32(r);
+	rec->attributes.len = (uint16_t)min_size(r->left, UINT16_MAX);
+	rec->attributes.piece = get_bytes(r, r->left);
+}
+
+static bool attributes_ok(const struct wire_record *rec)
+{
+	return rec->attributes.len && rec->attributes.len <= WIRE_PIECE_MAX;
+}
+
 /* PING, PONG: 0 token u64 */
 static void put_ping(struct writer *w, const struct wire_record *rec)
 {
@@ -353,6 +374,7 @@ static const struct record_kind {
 	[WIRE_PONG] = { "PONG", put_ping, get_ping, any_ok },
 	[WIRE_ERROR] = { "ERROR", put_status, get_status, status_ok },
 	[WIRE_LINK] = { "LINK", put_link, get_link, link_ok },
+	[WIRE_ATTRIBUTES] = { "ATTRIBUTES", put_attributes, get_attributes, attributes_ok },
 	[WIRE_LIMIT] = { "LIMIT", put_limit, get_limit, limit_ok },
 };
 

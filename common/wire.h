@@ -97,24 +97,27 @@ int wire_decode_rej(const void *blob, size_t len, struct wire_rej *ret_rej, unsi
 #define WIRE_ACK_MAX 256
 #define WIRE_GETS_MAX 4096 /* GETs of a client that wait for their answer */
 #define WIRE_DIGEST_SIZE 16
+#define WIRE_PIECE_MAX 4096             /* bytes of attributes in one record */
+#define WIRE_ATTRIBUTES_ROOM (1U << 22) /* bytes of them at most for all files between FILE and RESULT */
 #define WIRE_NO_FILE UINT32_MAX
 
 enum wire_type {
-	WIRE_FILE = 1,   /* sender -> receiver: a file begins */
-	WIRE_DATA,       /* sender -> receiver: bytes of it are in a slot */
-	WIRE_CLOSE,      /* sender -> receiver: all of it was named */
-	WIRE_ABORT,      /* sender -> receiver: it will not be completed; or a GET that cannot be served */
-	WIRE_END,        /* no more files (sender), no more GETs (client of a pull) */
-	WIRE_ACK,        /* receiver -> sender: these slots are free again */
-	WIRE_RESULT,     /* receiver -> sender: what became of a file, once for each */
-	WIRE_DONE,       /* receiver -> sender, after END: all that was promised is on stable storage */
-	WIRE_WINDOW,     /* client of a pull, first record: where to write */
-	WIRE_GET,        /* client of a pull: send this file */
-	WIRE_PING,       /* either: are you there */
-	WIRE_PONG,       /* either: the answer, same token */
-	WIRE_ERROR,      /* either: the session ends, and why */
-	WIRE_LINK,       /* sender -> receiver, between FILE and CLOSE: where a link leads */
-	WIRE_LIMIT = 19, /* receiver -> sender: no faster than that, from now on */
+	WIRE_FILE = 1,        /* sender -> receiver: a file begins */
+	WIRE_DATA,            /* sender -> receiver: bytes of it are in a slot */
+	WIRE_CLOSE,           /* sender -> receiver: all of it was named */
+	WIRE_ABORT,           /* sender -> receiver: it will not be completed; or a GET that cannot be served */
+	WIRE_END,             /* no more files (sender), no more GETs (client of a pull) */
+	WIRE_ACK,             /* receiver -> sender: these slots are free again */
+	WIRE_RESULT,          /* receiver -> sender: what became of a file, once for each */
+	WIRE_DONE,            /* receiver -> sender, after END: all that was promised is on stable storage */
+	WIRE_WINDOW,          /* client of a pull, first record: where to write */
+	WIRE_GET,             /* client of a pull: send this file */
+	WIRE_PING,            /* either: are you there */
+	WIRE_PONG,            /* either: the answer, same token */
+	WIRE_ERROR,           /* either: the session ends, and why */
+	WIRE_LINK,            /* sender -> receiver, between FILE and CLOSE: where a link leads */
+	WIRE_ATTRIBUTES = 16, /* sender -> receiver, between FILE and the first DATA, or CLOSE: what else to keep */
+	WIRE_LIMIT = 19,      /* receiver -> sender: no faster than that, from now on */
 	WIRE_TYPE_END
 };
 
@@ -141,13 +144,19 @@ enum wire_file_flags {
 	WIRE_FILE_MAKE_PATH = 1 << 12, /* directories that are missing on the way are made */
 	WIRE_FILE_SPARSE = 1 << 13,    /* it has holes: its bytes are fewer than its size */
 	WIRE_FILE_DIRECT = 1 << 15,    /* past the page cache, as far as it goes */
-	WIRE_FILE_VERIFY = 1 << 16 /* read again after it was stored, past the page cache, before it gets its name */
+	WIRE_FILE_VERIFY = 1 << 16, /* read again after it was stored, past the page cache, before it gets its name */
+	/* Of what ATTRIBUTES say: */
+	WIRE_FILE_OWNER = 1 << 20,       /* give it their user and group */
+	WIRE_FILE_XATTRS = 1 << 21,      /* their extended attributes and ACLs */
+	WIRE_FILE_NUMERIC_IDS = 1 << 22, /* users and groups are the numbers, whatever their names */
+	WIRE_FILE_SPECIAL = 1 << 23      /* and setuid, setgid, sticky, file capabilities, where that is allowed */
 };
 
 /* Those that say how to store, not what it is. */
 #define WIRE_FILE_WISHES                                                                                       \
 	(WIRE_FILE_PRESERVE | WIRE_FILE_SYNC | WIRE_FILE_NO_SYNC | WIRE_FILE_INTO_DIR | WIRE_FILE_NO_CLOBBER | \
-	 WIRE_FILE_EXACT | WIRE_FILE_MAKE_PATH | WIRE_FILE_DIRECT | WIRE_FILE_VERIFY)
+	 WIRE_FILE_EXACT | WIRE_FILE_MAKE_PATH | WIRE_FILE_DIRECT | WIRE_FILE_VERIFY | WIRE_FILE_OWNER |       \
+	 WIRE_FILE_XATTRS | WIRE_FILE_NUMERIC_IDS | WIRE_FILE_SPECIAL)
 
 /*
  * If `path` is an existing directory the file goes into it as `name`, else it becomes `path`. In a pull both are hints:
@@ -221,7 +230,13 @@ enum wire_get_flags {
 	WIRE_GET_TREE = 1 << 0,     /* a directory: with all that is in it */
 	WIRE_GET_PRESERVE = 1 << 1, /* its directories are to get their attributes */
 	WIRE_GET_DENSE = 1 << 2,    /* holes are sent as zeros */
-	WIRE_GET_DIRECT = 1 << 3    /* to be read past the page cache, as far as it goes */
+	WIRE_GET_DIRECT = 1 << 3,   /* to be read past the page cache, as far as it goes */
+	/* What the client is going to keep, and the ATTRIBUTES that takes: */
+	WIRE_GET_OWNER = 1 << 8,        /* user and group */
+	WIRE_GET_XATTRS = 1 << 9,       /* extended attributes and ACLs */
+	WIRE_GET_NUMERIC_IDS = 1 << 10, /* users and groups without their names */
+	WIRE_GET_HARD_LINKS = 1 << 11,  /* further names of a file of the tree */
+	WIRE_GET_FOLLOW = 1 << 12       /* symlinks in the tree are followed, not kept */
 };
 
 struct wire_get {
@@ -237,6 +252,13 @@ struct wire_link {
 
 struct wire_limit {
 	uint64_t bytes_per_second; /* not 0 */
+};
+
+/* A piece of what attributes.h reads; together they are one of its blobs, in order. */
+struct wire_attributes {
+	uint32_t file;
+	const uint8_t *piece;
+	uint16_t len; /* 1..WIRE_PIECE_MAX */
 };
 
 struct wire_ping {
@@ -262,6 +284,7 @@ struct wire_record {
 		struct wire_window window;
 		struct wire_get get;
 		struct wire_link link;
+		struct wire_attributes attributes;
 		struct wire_limit limit;
 		struct wire_ping ping;     /* PING, PONG */
 		struct wire_status status; /* DONE, ERROR */

@@ -237,6 +237,20 @@ START_TEST(unknown_chunk_and_get_flags_are_refused)
 }
 END_TEST
 
+START_TEST(piece_of_attributes_is_neither_empty_nor_long)
+{
+	struct wire_record rec = sample(WIRE_ATTRIBUTES);
+
+	rec.attributes.len = 0;
+	assert_not_encoded(&rec);
+	rec.attributes.piece = (const uint8_t *)long_text;
+	rec.attributes.len = WIRE_PIECE_MAX;
+	assert_taken(&rec);
+	rec.attributes.len++;
+	assert_not_encoded(&rec);
+}
+END_TEST
+
 START_TEST(limit_of_nothing_is_refused)
 {
 	struct wire_record rec = sample(WIRE_LIMIT);
@@ -418,6 +432,7 @@ Suite *wire_limits_suite(void)
 	tcase_add_test(tc, empty_chunk_is_refused);
 	tcase_add_test(tc, chunk_past_the_largest_offset_is_refused);
 	tcase_add_test(tc, unknown_chunk_and_get_flags_are_refused);
+	tcase_add_test(tc, piece_of_attributes_is_neither_empty_nor_long);
 	tcase_add_test(tc, limit_of_nothing_is_refused);
 	tcase_add_test(tc, close_of_an_impossible_size_is_refused);
 	tcase_add_test(tc, ack_counts_from_one_to_its_limit);

@@ -127,6 +127,13 @@ const struct wire_sample wire_samples[WIRE_TYPE_END - 1] = {
 	  "\x07\0\0\0"
 	  "../x",
 	  true },
+	[WIRE_ATTRIBUTES - 1] = { { .type = WIRE_ATTRIBUTES,
+				    .attributes = { .file = 7, .piece = (const uint8_t *)"R\0A", .len = 3 } },
+				  11,
+				  "\x10\0\x07\0"
+				  "\x07\0\0\0"
+				  "R\0A",
+				  true },
 	[WIRE_LIMIT - 1] = { { .type = WIRE_LIMIT, .limit = { .bytes_per_second = 0x0102030405060708 } },
 			     12,
 			     "\x13\0\x08\0"
@@ -221,6 +228,11 @@ void assert_record(const struct wire_record *a, const struct wire_record *b)
 	case WIRE_LINK:
 		ck_assert_uint_eq(a->link.file, b->link.file);
 		assert_text(a->link.text, b->link.text);
+		break;
+	case WIRE_ATTRIBUTES:
+		ck_assert_uint_eq(a->attributes.file, b->attributes.file);
+		ck_assert_uint_eq(a->attributes.len, b->attributes.len);
+		ck_assert_mem_eq(a->attributes.piece, b->attributes.piece, a->attributes.len);
 		break;
 	case WIRE_LIMIT:
 		ck_assert_uint_eq(a->limit.bytes_per_second, b->limit.bytes_per_second);
