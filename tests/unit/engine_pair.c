@@ -40,6 +40,17 @@ static void settle(struct session_end *e, uint32_t i, uint64_t bytes, enum statu
 	snprintf(v->text, sizeof(v->text), "%s", text);
 }
 
+static void note_entry(struct session_end *e, const char *path, enum status status, const char *text)
+{
+	e->entries++;
+	if (status == STATUS_OK)
+		return;
+	e->failed_entries++;
+	e->entry_status = status;
+	snprintf(e->entry_path, sizeof(e->entry_path), "%s", path);
+	snprintf(e->entry_text, sizeof(e->entry_text), "%s", text);
+}
+
 static void on_idle(void *owner)
 {
 	struct session_end *e = owner;
@@ -67,6 +78,7 @@ static int on_next(void *owner, struct send_item *ret_item)
 				       : f->from),
 		.request = s->next++,
 		.flags = f->flags,
+		.recurse = f->recurse,
 	};
 	return 1;
 }
@@ -74,7 +86,10 @@ static int on_next(void *owner, struct send_item *ret_item)
 static void on_sent(void *owner, const struct send_item *item, uint64_t bytes, enum status status, bool by_peer,
 		    const char *text)
 {
-	settle(owner, item->request, bytes, status, by_peer, text);
+	if (send_item_is_last(item, status))
+		settle(owner, item->request, bytes, status, by_peer, text);
+	else
+		note_entry(owner, item->path, status, text);
 }
 
 static void on_send_done(void *owner, enum status status, const char *text)
@@ -108,7 +123,10 @@ static enum status on_place(void *owner, const struct wire_file *file, struct re
 static void on_stored(void *owner, const struct receive_place *place, uint32_t request, uint64_t bytes,
 		      enum status status, const char *text)
 {
-	settle(owner, request, bytes, status, false, text);
+	if (receive_place_is_last(place, status))
+		settle(owner, request, bytes, status, false, text);
+	else
+		note_entry(owner, place->path + place->below, status, text);
 }
 
 static int on_refused(void *owner, uint32_t request, enum status status, const char *text)
@@ -340,6 +358,12 @@ void session_add(struct session *s, const char *from, const char *to, uint32_t f
 	snprintf(f->from, sizeof(f->from), "%s", from);
 	snprintf(f->to, sizeof(f->to), "%s", to);
 	f->flags = flags;
+}
+
+void session_add_tree(struct session *s, const char *from, const char *to, uint32_t flags)
+{
+	session_add(s, from, to, flags);
+	s->files[s->count - 1].recurse = true;
 }
 
 void session_run(struct session *s)

@@ -42,7 +42,10 @@ struct session_end {
 	bool told_closed, idle;
 	unsigned int done; /* how often the engine said that all is done */
 	enum status done_status;
-	struct verdict verdicts[SESSION_FILES]; /* by the index of the file */
+	struct verdict verdicts[SESSION_FILES]; /* by the index of the file; of a tree the last word */
+	unsigned int entries, failed_entries;   /* of trees, their tops' first words included */
+	enum status entry_status;               /* of the last that failed, and which it was */
+	char entry_path[256], entry_text[WIRE_TEXT_MAX + 1];
 	/* An actor: */
 	unsigned int heard[WIRE_TYPE_END];
 	enum status error; /* of the ERROR that it heard */
@@ -57,6 +60,7 @@ struct session_file {
 	char from[128], to[128];
 	const char *target, *name; /* said instead of `to` and the last component of `from`; may be NULL */
 	uint32_t flags;
+	bool recurse;
 };
 
 struct session {
@@ -78,6 +82,7 @@ struct session {
 /* `server_sends`: a pull. The roles of the ends: a sender or an actor in its place, a receiver or an actor in its place. */
 void session_init(struct session *s, int transport, int root, bool server_sends, enum end_role from, enum end_role to);
 void session_add(struct session *s, const char *from, const char *to, uint32_t flags);
+void session_add_tree(struct session *s, const char *from, const char *to, uint32_t flags);
 void session_run(struct session *s);
 void session_done(struct session *s);
 
