@@ -174,6 +174,7 @@ static const struct setting daemon_settings[] = {
 	  1 << SLAB_MAX_SLOT_LOG2 },
 	{ "max-slots", read_log2, offsetof(struct config, slots_log2), 1, 1 << SLAB_MAX_SLOTS_LOG2 },
 	{ "io-threads", read_count, offsetof(struct config, io_threads), 1, 64 },
+	{ "metrics-file", read_path, offsetof(struct config, metrics_file), 0, 0 },
 	{ "status-socket", read_path_or_none, offsetof(struct config, status_socket), 0, 0 },
 	{ NULL, NULL, 0, 0, 0 }
 };
@@ -394,6 +395,7 @@ struct config *config_unref(struct config *c)
 	free(c->everything);
 	free(c->listen);
 	free(c->status_socket);
+	free(c->metrics_file);
 	free(c);
 	return NULL;
 }

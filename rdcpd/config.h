@@ -78,6 +78,7 @@ struct config {
 	unsigned int slots_log2;
 	unsigned int io_threads; /* of each session */
 	char *status_socket;     /* NULL: the default; "": none */
+	char *metrics_file;      /* NULL: none */
 
 	struct config_export *exports; /* in order of appearance; never empty */
 	size_t export_count;

@@ -19,17 +19,14 @@
 #include <unistd.h>
 
 #include "access.h"
-#include "common/cleanup.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "journal.h"
 #include "listeners.h"
 #include "sessions.h"
-#include "status.h"
-#include "status_socket.h"
+#include "teller.h"
 
 #define STOP_TIMEOUT_US (10 * 1000000ULL) /* sessions that do not end by themselves are left to the kernel */
-#define STATUS_INTERVAL_US (2 * 1000000ULL)
 
 struct daemon {
 	struct config *config;
@@ -38,12 +35,8 @@ struct daemon {
 	sd_event *event;
 	struct listeners *listeners;
 	struct sessions sessions;
-	struct status_socket *status_socket;
-	struct timespec since; /* CLOCK_REALTIME */
-	uint64_t since_ns;     /* CLOCK_MONOTONIC */
+	struct teller *teller;
 	bool stopping;
-	struct status_totals shown; /* what the status line was made of, and the line */
-	char status[STATUS_LINE_SIZE];
 };
 
 /* ---- requests ----------------------------------------------------------------------------------------------- */
@@ -71,7 +64,7 @@ static void log_refusal(const struct endpoint_request *rq, const struct access_r
 	journal_set_session(NULL);
 }
 
-static void reject(struct endpoint_request *rq, struct access_refusal *no)
+static void reject(struct daemon *d, struct endpoint_request *rq, struct access_refusal *no)
 {
 	struct wire_rej *rej = &no->rej;
 	uint8_t blob[WIRE_REJ_MAX];
@@ -81,20 +74,23 @@ static void reject(struct endpoint_request *rq, struct access_refusal *no)
 		snprintf(rej->text, sizeof(rej->text), "%s", status_text(rej->reason));
 		rej->text_len = (uint8_t)strlen(rej->text);
 	}
+	if (rej->reason != STATUS_AUTH_REQUIRED) /* with that everybody begins */
+		teller_refused(d->teller, rej->reason);
 	log_refusal(rq, no);
 	n = wire_encode_rej(rej, blob, sizeof(blob));
 	endpoint_request_reject(rq, blob, n < 0 ? 0 : (size_t)n);
 }
 
-static void reject_with(struct endpoint_request *rq, enum status reason, const char *client, const char *text)
+static void reject_with(struct daemon *d, struct endpoint_request *rq, enum status reason, const char *client,
+			const char *text)
 {
 	struct access_refusal no = { .rej.reason = (uint16_t)reason, .client = client };
 
 	no.rej.text_len = (uint8_t)snprintf(no.rej.text, sizeof(no.rej.text), "%s", text);
-	reject(rq, &no);
+	reject(d, rq, &no);
 }
 
-static bool decode_request(struct endpoint_request *rq, struct wire_req *ret_req)
+static bool decode_request(struct daemon *d, struct endpoint_request *rq, struct wire_req *ret_req)
 {
 	char text[WIRE_REJ_TEXT_MAX];
 	unsigned int version = 0;
@@ -107,7 +103,7 @@ static bool decode_request(struct endpoint_request *rq, struct wire_req *ret_req
 			 version);
 	else
 		snprintf(text, sizeof(text), "that was no request of rdcp");
-	reject_with(rq, r == -EPROTONOSUPPORT ? STATUS_VERSION : STATUS_PROTOCOL, NULL, text);
+	reject_with(d, rq, r == -EPROTONOSUPPORT ? STATUS_VERSION : STATUS_PROTOCOL, NULL, text);
 	return false;
 }
 
@@ -141,6 +137,8 @@ static void admit(struct daemon *d, struct endpoint_request *rq, const struct wi
 
 	if (r < 0)
 		log_err("cannot start a session: %s", strerror(-r));
+	else
+		teller_changed(d->teller);
 }
 
 static void on_request(void *owner, struct endpoint_request *rq)
@@ -150,19 +148,20 @@ static void on_request(void *owner, struct endpoint_request *rq)
 	struct access_refusal no = { 0 };
 	struct wire_req req;
 
-	if (!decode_request(rq, &req))
+	if (!decode_request(d, rq, &req))
 		return;
 	if (d->stopping) {
-		reject_with(rq, STATUS_STOPPING, NULL, "the daemon is shutting down");
+		reject_with(d, rq, STATUS_STOPPING, NULL, "the daemon is shutting down");
 	} else if (d->sessions.count >= d->config->max_sessions) {
-		reject_with(rq, STATUS_BUSY, NULL, "busy: the daemon has as many sessions as it allows (max-sessions)");
+		reject_with(d, rq, STATUS_BUSY, NULL,
+			    "busy: the daemon has as many sessions as it allows (max-sessions)");
 	} else if (!fit_geometry(d, &req)) {
-		reject_with(rq, STATUS_BUSY, NULL, "busy: the memory for sessions is used up (max-pinned)");
+		reject_with(d, rq, STATUS_BUSY, NULL, "busy: the memory for sessions is used up (max-pinned)");
 	} else if (access_check(d->access, &req, rq->blob, (struct sockaddr *)&rq->peer, now_ns() / SEC, &grant, &no) ==
 		   ACCESS_REFUSE) {
-		reject(rq, &no);
+		reject(d, rq, &no);
 	} else if (grant.client && sessions_of(&d->sessions, grant.client->name) >= grant.client->max_sessions) {
-		reject_with(rq, STATUS_BUSY, grant.client->name,
+		reject_with(d, rq, STATUS_BUSY, grant.client->name,
 			    "busy: you have as many sessions as you may have (max-sessions of the client)");
 		access_grant_done(&grant);
 	} else {
@@ -175,51 +174,10 @@ static int on_session_finished(sd_event_source *source, int fd, uint32_t revents
 	struct daemon *d = userdata;
 
 	sessions_collect(&d->sessions);
+	teller_changed(d->teller);
 	if (d->stopping && !d->sessions.count)
 		sd_event_exit(d->event, 0);
 	return 0;
-}
-
-/* ---- telling ------------------------------------------------------------------------------------------------ */
-
-static void render_status(void *owner, bool json, FILE *out)
-{
-	const struct report_format *format = json ? &report_json : &report_text;
-	struct daemon *d = owner;
-	struct report_daemon report = {
-		.since = d->since,
-		.seconds = (double)(now_ns() - d->since_ns) / (double)SEC,
-		.listening = listeners_served(d->listeners),
-		.sessions = d->sessions.count,
-		.max_sessions = d->config->max_sessions,
-		.pinned = d->sessions.pinned,
-		.max_pinned = d->config->max_pinned,
-		.stopping = d->stopping,
-	};
-
-	sessions_bytes(&d->sessions, &report.in, &report.out);
-	format->begin(out, &report);
-	sessions_report(&d->sessions, format, out);
-	format->end(out);
-}
-
-/* Without the socket the daemon does all but tell. By hand there is no /run/rdcpd, and nobody has asked for it. */
-static void open_status_socket(struct daemon *d)
-{
-	const char *path = d->config->status_socket ? d->config->status_socket : CONFIG_STATUS_SOCKET;
-	int r;
-
-	if (!*path)
-		return;
-	r = status_socket_new(d->event, path, render_status, d, &d->status_socket);
-	if (r < 0)
-		log_write(d->config->status_socket || r != -ENOENT ? LOG_WARNING : LOG_DEBUG,
-			  "cannot tell the status at '%s': %s, ignoring", path, strerror(-r));
-}
-
-static bool same_path(const char *a, const char *b)
-{
-	return a == b || (a && b && !strcmp(a, b));
 }
 
 /* ---- reloading ---------------------------------------------------------------------------------------------- */
@@ -233,7 +191,6 @@ static void say(void *owner, int level, const char *text)
  * key is gone, and who have to go as well. */
 static int apply(struct daemon *d, struct config *config)
 {
-	bool move;
 	int r = sessions_reserve(&d->sessions, config->max_sessions);
 
 	if (r == 0)
@@ -243,13 +200,9 @@ static int apply(struct daemon *d, struct config *config)
 		return r;
 	}
 	access_reload(d->access, config);
-	move = !d->status_socket || !same_path(config->status_socket, d->config->status_socket);
+	teller_apply(d->teller, config);
 	config_unref(d->config);
 	d->config = config;
-	if (move) {
-		status_socket_free(steal_ptr(d->status_socket));
-		open_status_socket(d);
-	}
 	sessions_end_unwelcome(&d->sessions, config);
 	return 0;
 }
@@ -277,25 +230,6 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *si,
 	return 0;
 }
 
-/* ---- what systemctl status shows ---------------------------------------------------------------------------- */
-
-static int on_status_time(sd_event_source *source, uint64_t usec, void *userdata)
-{
-	struct daemon *d = userdata;
-	struct status_totals now = { .sessions = d->sessions.count };
-	char text[STATUS_LINE_SIZE];
-
-	sessions_bytes(&d->sessions, &now.in, &now.out);
-	now.listening = listeners_served(d->listeners);
-	now.time = now_ns();
-	status_line(&d->shown, &now, text);
-	if (strcmp(text, d->status))
-		sd_notifyf(0, "STATUS=%s", strcpy(d->status, text));
-	d->shown = now;
-	sd_event_source_set_time_relative(source, STATUS_INTERVAL_US);
-	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
-}
-
 /* ---- stopping ----------------------------------------------------------------------------------------------- */
 
 static int on_stop_timeout(sd_event_source *source, uint64_t usec, void *userdata)
@@ -313,6 +247,7 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *si,
 	if (d->stopping)
 		return sd_event_exit(d->event, 0);
 	d->stopping = true;
+	teller_stopping(d->teller);
 	log_notice("stopping, %u sessions to end", d->sessions.count);
 	sd_notify(0, "STOPPING=1");
 	if (!d->sessions.count)
@@ -347,8 +282,6 @@ static int add_sources(struct daemon *d)
 	if (r >= 0)
 		r = sd_event_add_io(d->event, NULL, d->sessions.finished_fd, EPOLLIN, on_session_finished, d);
 	if (r >= 0)
-		r = sd_event_add_time_relative(d->event, NULL, CLOCK_MONOTONIC, 0, 0, on_status_time, d);
-	if (r >= 0)
 		sd_event_set_watchdog(d->event, true);
 	return r;
 }
@@ -370,13 +303,15 @@ static int set_up(struct daemon *d)
 	if (r >= 0)
 		r = listeners_apply(d->listeners, d->config);
 	if (r >= 0)
-		open_status_socket(d);
+		r = teller_new(d->event, &d->sessions, d->listeners, &d->teller);
+	if (r >= 0)
+		teller_apply(d->teller, d->config);
 	return r;
 }
 
 static void tear_down(struct daemon *d)
 {
-	status_socket_free(d->status_socket);
+	teller_free(d->teller);
 	listeners_free(d->listeners);
 	sd_event_unref(d->event);
 	sessions_done(&d->sessions);
@@ -387,11 +322,8 @@ static void tear_down(struct daemon *d)
 int daemon_run(struct config *config, const char *config_path)
 {
 	struct daemon d = { .config = config_ref(config), .config_path = config_path, .sessions.finished_fd = -1 };
-	int r;
+	int r = set_up(&d);
 
-	d.since_ns = now_ns();
-	clock_gettime(CLOCK_REALTIME, &d.since);
-	r = set_up(&d);
 	if (r < 0) {
 		log_err("cannot start: %s", strerror(-r));
 	} else {

@@ -515,6 +515,16 @@ uint64_t session_bytes(const struct session *s)
 	return counters_get(&s->counters.bytes);
 }
 
+uint64_t session_files(const struct session *s)
+{
+	return counters_get(&s->counters.tally.files);
+}
+
+uint64_t session_failed(const struct session *s)
+{
+	return counters_get(&s->counters.tally.failed);
+}
+
 bool session_is_pull(const struct session *s)
 {
 	return is_pull(s);

@@ -37,6 +37,8 @@ void session_join(struct session *s);                  /* waits for the thread a
 
 uint64_t session_pinned(const struct session *s);     /* bytes it was granted */
 uint64_t session_bytes(const struct session *s);      /* of files, moved so far */
+uint64_t session_files(const struct session *s);      /* settled well */
+uint64_t session_failed(const struct session *s);     /* settled badly */
 bool session_is_pull(const struct session *s);        /* we send */
 unsigned int session_result(const struct session *s); /* how it ended, see reason.h; counts once it is finished */
 void session_report(struct session *s, struct report_session *ret_report); /* as it is now */

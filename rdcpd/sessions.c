@@ -50,6 +50,7 @@ static struct session **free_place(struct sessions *s)
 int sessions_start(struct sessions *s, struct session_args *args)
 {
 	uint64_t pinned = args->pinned;
+	bool pull = args->req.flags & WIRE_PULL;
 	int r;
 
 	args->finished_fd = s->finished_fd;
@@ -58,7 +59,18 @@ int sessions_start(struct sessions *s, struct session_args *args)
 		return r;
 	s->count++;
 	s->pinned += pinned;
+	s->past.started[pull ? METRICS_PULL : METRICS_PUSH]++;
 	return 0;
+}
+
+/* What it has moved so far. */
+static void add_session(struct metrics *m, const struct session *one)
+{
+	enum metrics_way way = session_is_pull(one) ? METRICS_PULL : METRICS_PUSH;
+
+	m->bytes[way] += session_bytes(one);
+	m->files[way] += session_files(one);
+	m->failed[way] += session_failed(one);
 }
 
 void sessions_collect(struct sessions *s)
@@ -72,7 +84,8 @@ void sessions_collect(struct sessions *s)
 		if (!one || !session_finished(one))
 			continue;
 		s->pinned -= session_pinned(one);
-		*(session_is_pull(one) ? &s->ended_out : &s->ended_in) += session_bytes(one);
+		add_session(&s->past, one);
+		s->past.ended[session_result(one) < REASON_COUNT ? session_result(one) : STATUS_FAILED]++;
 		s->count--;
 		s->list[i] = NULL;
 		session_join(one);
@@ -117,11 +130,27 @@ void sessions_report(const struct sessions *s, const struct report_format *forma
 	}
 }
 
+void sessions_measure(const struct sessions *s, struct metrics *m)
+{
+	memcpy(m->started, s->past.started, sizeof(m->started));
+	memcpy(m->ended, s->past.ended, sizeof(m->ended));
+	memcpy(m->bytes, s->past.bytes, sizeof(m->bytes));
+	memcpy(m->files, s->past.files, sizeof(m->files));
+	memcpy(m->failed, s->past.failed, sizeof(m->failed));
+	m->pinned = s->pinned;
+	for (unsigned int i = 0; i < s->places; i++) {
+		if (!s->list[i])
+			continue;
+		m->sessions[session_is_pull(s->list[i]) ? METRICS_PULL : METRICS_PUSH]++;
+		add_session(m, s->list[i]);
+	}
+}
+
 void sessions_bytes(const struct sessions *s, uint64_t *ret_in, uint64_t *ret_out)
 {
-	*ret_in = s->ended_in;
-	*ret_out = s->ended_out;
-	for (unsigned int i = 0; i < s->places; i++)
-		if (s->list[i])
-			*(session_is_pull(s->list[i]) ? ret_out : ret_in) += session_bytes(s->list[i]);
+	struct metrics m = { 0 };
+
+	sessions_measure(s, &m);
+	*ret_in = m.bytes[METRICS_PUSH];
+	*ret_out = m.bytes[METRICS_PULL];
 }

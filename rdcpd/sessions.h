@@ -3,6 +3,7 @@
 #ifndef RDCPD_SESSIONS_H
 #define RDCPD_SESSIONS_H
 
+#include "metrics.h"
 #include "session.h"
 
 struct sessions {
@@ -12,7 +13,7 @@ struct sessions {
 	uint64_t pinned; /* by all of them, bytes */
 	int finished_fd; /* eventfd, owned: readable when sessions_collect() has something to do */
 
-	uint64_t ended_in, ended_out; /* bytes of sessions that are over */
+	struct metrics past; /* its counters: sessions that began; files, bytes and ends of those that are over */
 };
 
 int sessions_init(struct sessions *s);  /* -EMFILE */
@@ -30,6 +31,7 @@ void sessions_end_unwelcome(struct sessions *s, const struct config *config); /*
 
 unsigned int sessions_of(const struct sessions *s, const char *client);
 void sessions_report(const struct sessions *s, const struct report_format *format, FILE *out); /* of all that run */
+void sessions_measure(const struct sessions *s, struct metrics *m);                 /* adds what it knows to zeros */
 void sessions_bytes(const struct sessions *s, uint64_t *ret_in, uint64_t *ret_out); /* since the daemon started */
 
 #endif

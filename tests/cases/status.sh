@@ -117,6 +117,42 @@ status_socket_moves()
 	[ ! -e "$socket" ] || fail "the old socket is still there"
 }
 
+# metric LINE...: all of them are in the metrics file
+metric()
+{
+	local text line
+
+	text=$'\n'$(<"$case_dir/m/rdcpd.prom")$'\n' || return
+	for line in "$@"; do
+		[[ $text == *$'\n'"$line"$'\n'* ]] || return
+	done
+} 2>/dev/null
+
+metrics_of_a_daemon()
+{
+	local from=$here to=$there way=push
+
+	mkdir "$case_dir/m"
+	told_daemon "metrics-file = $case_dir/m/rdcpd.prom" "max-sessions = 1"
+	await 10 metric 'rdcpd_sessions{direction="push"} 0' 'rdcpd_sessions_limit 1' \
+		'rdcpd_sessions_ended_total{result="ok"} 0' || fail "$(<"$case_dir/m/rdcpd.prom")"
+	text f content
+	copy f "$host:$there/f"
+	expect_ok
+	start_long_copy long long
+	copy f "$host:$there/g"
+	expect 4
+	await 10 metric 'rdcpd_sessions{direction="push"} 1' 'rdcpd_files_total{direction="push",result="ok"} 1' \
+		'rdcpd_sessions_ended_total{result="ok"} 1' 'rdcpd_refusals_total{reason="busy"} 1' ||
+		fail "$(<"$case_dir/m/rdcpd.prom")"
+	kill -KILL "$client"
+	end_copy 10
+	await 10 metric 'rdcpd_sessions{direction="push"} 0' 'rdcpd_sessions_ended_total{result="lost"} 1' \
+		'rdcpd_pinned_bytes 0' || fail "$(<"$case_dir/m/rdcpd.prom")"
+	daemon_stop
+	[ -z "$(ls -A "$case_dir/m")" ] || fail "left: $(ls -A "$case_dir/m")"
+}
+
 account_of_a_session()
 {
 	local from=$here to=$there way=push
@@ -144,6 +180,7 @@ status()
 	run status_of_an_idle_daemon_is_told status_of_an_idle_daemon
 	both session_is_shown_while_it_lasts status_of_a_session
 	run session_ends_with_an_account account_of_a_session
+	run metrics_are_written_and_go_with_the_daemon metrics_of_a_daemon
 	run status_of_a_dead_daemon_is_an_error status_of_nobody
 	run status_socket_moves_with_a_reload status_socket_moves
 }
