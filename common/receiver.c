@@ -127,10 +127,19 @@ static void send_done(struct receiver *r)
 	r->events->done(r->owner);
 }
 
+static void send_limit(struct receiver *r)
+{
+	struct wire_record rec = { .type = WIRE_LIMIT, .limit.bytes_per_second = r->rate.bytes_per_second };
+
+	if (r->limit_due && peer_send(r->peer, &rec) == 0)
+		r->limit_due = false;
+}
+
 static void step(struct receiver *r)
 {
 	if (r->stopped || r->peer->ending)
 		return;
+	send_limit(r);
 	receiver_create_queued(r);
 	receiver_send_acks(r);
 	retry_reports(r);
@@ -210,6 +219,7 @@ static int on_data(void *engine, const struct wire_record *rec)
 	*c = (struct receive_chunk){ .receiver = r, .file = f, .data = rec->data };
 	f->pending++;
 	f->received += c->data.len;
+	rate_take(&r->rate, c->data.len, loop_now(r->peer->loop));
 	if (f->end < c->data.offset + c->data.len)
 		f->end = c->data.offset + c->data.len;
 	digest_add(&f->digest, c->data.offset, c->data.len, c->data.hash);
@@ -276,6 +286,11 @@ static int on_end(void *engine, const struct wire_record *rec)
 	return 0;
 }
 
+static void on_pace(struct loop_timer *t)
+{
+	receiver_schedule(container_of(t, struct receiver, pace));
+}
+
 static void on_writable(void *engine)
 {
 	receiver_schedule(engine);
@@ -331,6 +346,7 @@ int receiver_new(struct peer *peer, struct slab *slab, struct ioqueue *io, const
 	r->events = events;
 	r->owner = owner;
 	r->step_task.run = on_step_task;
+	r->pace.expired = on_pace;
 	r->staged_tail = &r->staged;
 	r->queue_tail = &r->queue;
 	r->top = -1;
@@ -350,6 +366,7 @@ void receiver_free(struct receiver *r)
 	if (!r)
 		return;
 	loop_undefer(r->peer->loop, &r->step_task);
+	loop_timer_cancel(r->peer->loop, &r->pace);
 	if (r->peer->engine == r)
 		peer_detach(r->peer);
 	for (unsigned int i = 0; i < RECEIVER_MAX_FILES; i++) {
@@ -365,6 +382,14 @@ void receiver_free(struct receiver *r)
 	free(r->slots);
 	free(r->acks);
 	free(r);
+}
+
+void receiver_limit(struct receiver *r, uint64_t bytes_per_second)
+{
+	rate_set(&r->rate, bytes_per_second);
+	r->limit_due = bytes_per_second > 0;
+	if (r->limit_due)
+		send_limit(r);
 }
 
 void receiver_stop(struct receiver *r)

@@ -71,6 +71,12 @@ int receiver_new(struct peer *peer, struct slab *slab, struct ioqueue *io, const
 /* Idle, and the endpoint closed. Removes what is unfinished: blocks. NULL is fine. */
 void receiver_free(struct receiver *r);
 
+/*
+ * No faster than that, bytes a second: asks the sender, and keeps slots back from one that does not comply. 0: no limit. Before the first
+ * file, and behind what has to be said first.
+ */
+void receiver_limit(struct receiver *r, uint64_t bytes_per_second);
+
 /* Nothing more is stored; idle() follows, at once when no job is in flight. */
 void receiver_stop(struct receiver *r);
 

@@ -11,6 +11,7 @@
 #include "ioqueue.h"
 #include "loop.h"
 #include "outfile.h"
+#include "rate.h"
 #include "receiver.h"
 
 #define FLUSH_BATCH (RECEIVER_MAX_FILES / 2) /* whole files that wait before they are made durable together */
@@ -111,6 +112,9 @@ struct receiver {
 	struct receive_slot *slots;
 	uint16_t *acks; /* slots to acknowledge */
 	unsigned int ack_count;
+	struct rate rate;       /* what the sender was asked to keep */
+	bool limit_due;         /* and is to be told */
+	struct loop_timer pace; /* acknowledgements go on then */
 
 	unsigned int jobs;
 	bool end_heard, done_sent, stopped;

@@ -130,6 +130,10 @@ void receiver_send_acks(struct receiver *r)
 
 	if (!n)
 		return;
+	if (!r->end_heard && !rate_is_ready(&r->rate, loop_now(r->peer->loop))) {
+		loop_timer_set(r->peer->loop, &r->pace, r->rate.ready_ns);
+		return;
+	}
 	rec.ack.count = (uint16_t)n;
 	memcpy(rec.ack.slots, r->acks, n * sizeof(*r->acks));
 	if (peer_send(r->peer, &rec) < 0)

@@ -136,7 +136,7 @@ static void on_opened(struct io_job *job)
 	f->state = FILE_READY;
 	if (f->item.recurse)
 		settle_recursion(f->sender, f);
-	f->whole = f->in.fd >= 0 && !f->in.unsized && (uint64_t)f->in.stat.st_size <= f->sender->slab->slot_size;
+	f->whole = f->in.fd >= 0 && !f->in.unsized && (uint64_t)f->in.stat.st_size <= sender_piece(f->sender);
 	if (f->status == STATUS_OK && !send_file_has_more(f))
 		f->all_filled = true;
 	sender_job_ended(f->sender);
@@ -161,7 +161,7 @@ static bool is_dense(const struct stat *st)
 
 static bool may_pack(const struct sender *s, const struct send_item *item)
 {
-	return item->seen && item->stat.st_size > 0 && (uint64_t)item->stat.st_size <= s->slab->slot_size / 2 &&
+	return item->seen && item->stat.st_size > 0 && (uint64_t)item->stat.st_size <= sender_piece(s) / 2 &&
 	       (item->dense || is_dense(&item->stat)) && strlen(item->name) <= WIRE_NAME_MAX &&
 	       strlen(item->target) <= WIRE_PATH_MAX;
 }
@@ -344,6 +344,23 @@ static int on_result(void *engine, const struct wire_record *rec)
 	return 0;
 }
 
+static void apply_limits(struct sender *s)
+{
+	bool peer = s->peer_limit && (!s->own_limit || s->peer_limit < s->own_limit);
+
+	rate_set(&s->rate, peer ? s->peer_limit : s->own_limit);
+	sender_schedule(s);
+}
+
+static int on_limit(void *engine, const struct wire_record *rec)
+{
+	struct sender *s = engine;
+
+	s->peer_limit = rec->limit.bytes_per_second;
+	apply_limits(s);
+	return 0;
+}
+
 static int on_done(void *engine, const struct wire_record *rec)
 {
 	struct sender *s = engine;
@@ -356,13 +373,18 @@ static int on_done(void *engine, const struct wire_record *rec)
 	return 0;
 }
 
+static void on_pace(struct loop_timer *t)
+{
+	sender_schedule(container_of(t, struct sender, pace));
+}
+
 static void on_writable(void *engine)
 {
 	sender_schedule(engine);
 }
 
 static const struct peer_engine engine_type = {
-	.records = { [WIRE_ACK] = on_ack, [WIRE_RESULT] = on_result, [WIRE_DONE] = on_done },
+	.records = { [WIRE_ACK] = on_ack, [WIRE_RESULT] = on_result, [WIRE_DONE] = on_done, [WIRE_LIMIT] = on_limit },
 	.writable = on_writable,
 };
 
@@ -415,6 +437,7 @@ int sender_new(struct peer *peer, struct slab *slab, struct ioqueue *io, unsigne
 	s->events = events;
 	s->owner = owner;
 	s->pump_task.run = on_pump_task;
+	s->pace.expired = on_pace;
 	s->queue_tail = &s->queue;
 	window_init(&s->window, slab->slots, slab->slot_size);
 	if (init_chunks(s) < 0 || init_files(s) < 0) {
@@ -431,6 +454,7 @@ void sender_free(struct sender *s)
 	if (!s)
 		return;
 	loop_undefer(s->peer->loop, &s->pump_task);
+	loop_timer_cancel(s->peer->loop, &s->pace);
 	if (s->peer->engine == s)
 		peer_detach(s->peer);
 	for (unsigned int i = 0; s->files && i < s->max_files; i++) {
@@ -450,6 +474,12 @@ void sender_free(struct sender *s)
 void sender_kick(struct sender *s)
 {
 	sender_schedule(s);
+}
+
+void sender_limit(struct sender *s, uint64_t bytes_per_second)
+{
+	s->own_limit = bytes_per_second;
+	apply_limits(s);
 }
 
 void sender_stop(struct sender *s)

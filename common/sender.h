@@ -78,6 +78,9 @@ void sender_free(struct sender *s); /* idle, and the endpoint closed; NULL is fi
 
 void sender_kick(struct sender *s); /* start, and again whenever next() may have more */
 
+/* No faster than that, bytes a second; 0: no limit of ours. The receiver may ask for less. From the next piece on. */
+void sender_limit(struct sender *s, uint64_t bytes_per_second);
+
 /* Nothing more is read or announced; idle() follows, at once when no job is in flight. */
 void sender_stop(struct sender *s);
 

@@ -79,6 +79,10 @@ static struct send_slot *get_slot(struct sender *s)
 	struct send_slot *slot;
 	int i;
 
+	if (!rate_is_ready(&s->rate, loop_now(s->peer->loop))) {
+		loop_timer_set(s->peer->loop, &s->pace, s->rate.ready_ns);
+		return NULL;
+	}
 	if (!window_has_room(&s->window, s->slab->slots - s->slab->free_count))
 		return NULL;
 	i = slab_get(s->slab);
@@ -109,6 +113,7 @@ static void add_chunk(struct send_slot *slot, struct send_file *f, size_t want)
 	slot->unsaid++;
 	slot->used += want;
 	f->next_offset += want;
+	rate_take(&s->rate, want, loop_now(s->peer->loop));
 	f->filling++;
 	f->unsent++;
 	if (!send_file_has_more(f))
@@ -134,7 +139,7 @@ static bool fill_packed(struct sender *s, struct send_file *f)
 {
 	size_t size = (size_t)f->in.stat.st_size;
 
-	if (s->pack && (s->pack->count == PACK_FILES || next_in_pack(s->pack) + size > s->slab->slot_size))
+	if (s->pack && (s->pack->count == PACK_FILES || next_in_pack(s->pack) + size > sender_piece(s)))
 		submit_pack(s);
 	if (!s->pack)
 		s->pack = get_slot(s);
@@ -148,14 +153,14 @@ static bool fill_packed(struct sender *s, struct send_file *f)
 /* Holes are skipped; chunks begin and end where they would without any, so that a file is cut the same way each time. */
 static size_t next_piece(struct send_file *f)
 {
-	size_t slot_size = f->sender->slab->slot_size;
+	size_t piece = f->whole ? f->sender->slab->slot_size : sender_piece(f->sender);
 	struct extent data;
 	uint64_t cell_end;
 
 	if (f->in.unsized)
-		return slot_size;
+		return piece;
 	data = extent_next(&f->in.extents, f->next_offset);
-	cell_end = (data.start / slot_size + 1) * slot_size;
+	cell_end = (data.start / piece + 1) * piece;
 	f->next_offset = data.start;
 	return (size_t)((data.end < cell_end ? data.end : cell_end) - data.start);
 }

@@ -12,7 +12,9 @@
 #include "infile.h"
 #include "ioqueue.h"
 #include "loop.h"
+#include "rate.h"
 #include "sender.h"
+#include "slab.h"
 #include "window.h"
 
 #define OPEN_AHEAD 16 /* files opened before their turn; those that will share a slot are opened when they are read */
@@ -104,6 +106,9 @@ struct sender {
 	struct tree *tree;         /* being sent, or NULL */
 	struct send_file *opening; /* might be a directory: nothing else is taken before that is known */
 
+	struct rate rate; /* the lower of the two limits, 0: none */
+	uint64_t own_limit, peer_limit;
+	struct loop_timer pace; /* fills go on then */
 	struct window window;
 	struct send_slot *slots;   /* slab->slots of them */
 	struct send_slot *pack;    /* being filled up with small files, not with a worker yet; or NULL */
@@ -139,6 +144,12 @@ int sender_tree_next(struct sender *s, struct send_item *ret_item); /* as events
 void sender_tree_top_done(struct sender *s, bool good);      /* RESULT of the top: the rest may follow, or will not */
 void sender_tree_lost(struct sender *s, enum status status); /* something that cannot even be named was not sent */
 void sender_tree_free(struct sender *s);
+
+/* What is read at once: a slot, or less so that a limit is kept smoothly. */
+static inline size_t sender_piece(const struct sender *s)
+{
+	return rate_piece(&s->rate, s->slab->slot_size);
+}
 
 /* sender_fill.c: starts reading into every slot that may be filled. */
 void sender_fill(struct sender *s);

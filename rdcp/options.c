@@ -37,6 +37,7 @@ enum how {
 	TEXT,    /* const char * */
 	NUMBER,  /* unsigned int, min..max */
 	POWER,   /* unsigned int: exponent of a power of two in 2^min..2^max; suffixes K, M */
+	RATE,    /* uint64_t, bytes a second, not 0; suffixes K, M, G */
 	SECONDS, /* uint64_t, nanoseconds: more than 0, with a fraction if wanted */
 	CHOICE   /* int: index into the words of `arg`, which are separated by '|' */
 };
@@ -79,6 +80,7 @@ static const struct row rows[] = {
 	  SLAB_MAX_SLOT_LOG2 },
 	{ 0, "slots", "COUNT", "slots in flight, a power of two (32)", POWER, FIELD(slots_log2), 0,
 	  SLAB_MAX_SLOTS_LOG2 },
+	{ 0, "limit-rate", "RATE", "bytes a second at most, as 500K or 10M", RATE, FIELD(limit_rate), 0, 0 },
 	{ 0, "io-threads", "COUNT", "threads that read and write files (4)", NUMBER, FIELD(io_threads), 1, 64 },
 	{ 0, "doctor", NULL, "check this machine, and the way to HOST", SET, FIELD(action), OPTIONS_DOCTOR, 0 },
 	{ 'h', "help", NULL, "print this", SET, FIELD(action), OPTIONS_HELP, 0 },
@@ -229,6 +231,12 @@ static int store(const struct parse *p, const struct row *row, const char *arg, 
 		return 0;
 	case POWER:
 		return store_power(p, row, arg, field);
+	case RATE:
+		if (to_number(arg, "KMG", &n) < 0 || n == 0)
+			return refuse(p, -EINVAL, "--%s takes bytes a second, as 500K, 10M or 1G, not '%s'", row->name,
+				      escape_name(arg, shown, sizeof(shown)));
+		*(uint64_t *)field = n;
+		return 0;
 	case SECONDS:
 		if (to_nanoseconds(arg, field) < 0)
 			return refuse(p, -EINVAL, "--%s takes seconds, more than 0 and at most %d, not '%s'", row->name,

@@ -81,9 +81,13 @@ static bool say_window(struct client *c)
 {
 	struct wire_record rec = { .type = WIRE_WINDOW, .window = { .base = c->base, .rkey = c->rkey } };
 
-	if (!c->window_sent)
-		c->window_sent = peer_send(&c->peer, &rec) == 0;
-	return c->window_sent;
+	if (c->window_sent)
+		return true;
+	if (peer_send(&c->peer, &rec) < 0)
+		return false;
+	c->window_sent = true;
+	receiver_limit(c->receiver, c->options->limit_rate); /* nothing may be said before WINDOW */
+	return true;
 }
 
 static bool say_get(struct client *c, uint32_t request)

@@ -110,7 +110,9 @@ int push_start(struct client *c)
 {
 	int r = sender_new(&c->peer, &c->slab, c->io, c->max_files, &events, c, &c->sender);
 
-	if (r == 0)
-		sender_kick(c->sender);
-	return r;
+	if (r < 0)
+		return r;
+	sender_limit(c->sender, c->options->limit_rate);
+	sender_kick(c->sender);
+	return 0;
 }

@@ -26,6 +26,7 @@ _rdcp_options='
    --timeout=SECONDS
    --slot-size=SIZE
    --slots=COUNT
+   --limit-rate=RATE
    --io-threads=COUNT
    --doctor
 -h --help

@@ -322,8 +322,12 @@ static void end_start(struct session_end *e)
 	else
 		ck_assert_int_eq(receiver_new(&e->peer, &e->side->slab, e->io, &receiver_events, e, &e->receiver), 0);
 	peer_start(&e->peer, e->side->ep);
-	if (e->sender)
+	if (e->receiver)
+		receiver_limit(e->receiver, s->receiver_limit);
+	if (e->sender) {
+		sender_limit(e->sender, s->sender_limit);
 		sender_kick(e->sender);
+	}
 }
 
 static void end_done(struct session_end *e)

@@ -267,6 +267,46 @@ START_TEST(mode_and_time_are_kept_when_asked_for)
 }
 END_TEST
 
+static void expect_slow(uint64_t sender_limit, uint64_t receiver_limit)
+{
+	uint64_t began = now_ns();
+
+	make_file("from", 100000, 1);
+	session_add(&session, "from", "to", 0);
+	make_file("small", 20000, 2);
+	for (unsigned int i = 0; i < 5; i++) {
+		session_add(&session, "small", "", 0);
+		snprintf(session.files[i + 1].to, sizeof(session.files[i + 1].to), "small%u", i);
+	}
+	session.sender_limit = sender_limit;
+	session.receiver_limit = receiver_limit;
+	finish();
+	for (unsigned int i = 0; i < session.count; i++)
+		expect_copied(i);
+	ck_assert_uint_ge(now_ns() - began, 180 * MSEC);
+}
+
+START_TEST(the_limit_of_the_sender_is_kept)
+{
+	begin(_i);
+	expect_slow(1000000, 0);
+}
+END_TEST
+
+START_TEST(the_limit_of_the_receiver_is_kept)
+{
+	begin(_i);
+	expect_slow(0, 1000000);
+}
+END_TEST
+
+START_TEST(the_lower_limit_is_kept)
+{
+	begin(_i);
+	expect_slow(1000000000, 1000000);
+}
+END_TEST
+
 /* ---- files that fail ---------------------------------------------------------------------------------------- */
 
 static void add_good(const char *to)
@@ -451,6 +491,10 @@ Suite *engine_suite(void)
 	add(tc, one_file_at_a_time_if_the_peer_wants);
 	add(tc, two_files_at_a_time_if_the_peer_wants);
 	add(tc, files_without_a_size_arrive_whole);
+
+	add(tc, the_limit_of_the_sender_is_kept);
+	add(tc, the_limit_of_the_receiver_is_kept);
+	add(tc, the_lower_limit_is_kept);
 
 	tc = new_tcase(s, "destinations");
 	add(tc, a_destination_is_replaced);
