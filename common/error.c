@@ -93,6 +93,7 @@ const char *status_text(unsigned int status)
 		[STATUS_STOPPING] = "the daemon is shutting down",
 		[STATUS_TIMEOUT] = "timed out",
 		[STATUS_TOO_MANY_FILES] = "too many open files",
+		[STATUS_SKIPPED] = "skipped",
 	};
 
 	if (status >= ARRAY_SIZE(texts) || !texts[status])

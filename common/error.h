@@ -9,30 +9,31 @@
 /* Numbers are part of the protocol: append, never renumber. An unknown number is shown as STATUS_FAILED. */
 enum status {
 	STATUS_OK = 0,
-	STATUS_FAILED = 1,         /* anything without a better word; the text says what */
-	STATUS_NOT_FOUND = 2,      /* no such file or directory */
-	STATUS_PERMISSION = 3,     /* permission denied by the file system */
-	STATUS_NOT_ALLOWED = 4,    /* outside the exports, read-only export, or not this client */
-	STATUS_NO_SPACE = 5,       /* no space left on device */
-	STATUS_QUOTA = 6,          /* quota exceeded */
-	STATUS_IS_DIRECTORY = 7,   /* is a directory */
-	STATUS_NOT_DIRECTORY = 8,  /* a component of the path is not a directory */
-	STATUS_NOT_REGULAR = 9,    /* FIFO, socket or device */
-	STATUS_READ_ONLY = 10,     /* read-only file system */
-	STATUS_NAME_TOO_LONG = 11, /* path or component too long */
-	STATUS_TOO_LARGE = 12,     /* file too large for the file system */
-	STATUS_IO = 13,            /* input/output error */
-	STATUS_CHANGED = 14,       /* the source changed while it was read */
-	STATUS_CORRUPT = 15,       /* a hash did not match */
-	STATUS_ABORTED = 16,       /* given up by the other side or by the user */
-	STATUS_PROTOCOL = 17,      /* the peer broke the protocol */
-	STATUS_VERSION = 18,       /* no protocol version in common */
-	STATUS_AUTH_REQUIRED = 19, /* prove the key: a challenge comes along */
-	STATUS_BAD_KEY = 20,       /* the key is not one the daemon knows */
-	STATUS_BUSY = 21,          /* session or memory limit reached */
-	STATUS_STOPPING = 22,      /* the daemon is shutting down */
-	STATUS_TIMEOUT = 23,       /* a deadline passed */
-	STATUS_TOO_MANY_FILES = 24 /* descriptors exhausted */
+	STATUS_FAILED = 1,          /* anything without a better word; the text says what */
+	STATUS_NOT_FOUND = 2,       /* no such file or directory */
+	STATUS_PERMISSION = 3,      /* permission denied by the file system */
+	STATUS_NOT_ALLOWED = 4,     /* outside the exports, read-only export, or not this client */
+	STATUS_NO_SPACE = 5,        /* no space left on device */
+	STATUS_QUOTA = 6,           /* quota exceeded */
+	STATUS_IS_DIRECTORY = 7,    /* is a directory */
+	STATUS_NOT_DIRECTORY = 8,   /* a component of the path is not a directory */
+	STATUS_NOT_REGULAR = 9,     /* FIFO, socket or device */
+	STATUS_READ_ONLY = 10,      /* read-only file system */
+	STATUS_NAME_TOO_LONG = 11,  /* path or component too long */
+	STATUS_TOO_LARGE = 12,      /* file too large for the file system */
+	STATUS_IO = 13,             /* input/output error */
+	STATUS_CHANGED = 14,        /* the source changed while it was read */
+	STATUS_CORRUPT = 15,        /* a hash did not match */
+	STATUS_ABORTED = 16,        /* given up by the other side or by the user */
+	STATUS_PROTOCOL = 17,       /* the peer broke the protocol */
+	STATUS_VERSION = 18,        /* no protocol version in common */
+	STATUS_AUTH_REQUIRED = 19,  /* prove the key: a challenge comes along */
+	STATUS_BAD_KEY = 20,        /* the key is not one the daemon knows */
+	STATUS_BUSY = 21,           /* session or memory limit reached */
+	STATUS_STOPPING = 22,       /* the daemon is shutting down */
+	STATUS_TIMEOUT = 23,        /* a deadline passed */
+	STATUS_TOO_MANY_FILES = 24, /* descriptors exhausted */
+	STATUS_SKIPPED = 25         /* not a failure: left alone as the sender asked; the text says why */
 };
 
 /* The one switch from errno (positive or negative) to status; 0 is STATUS_OK, unknown is STATUS_FAILED. */

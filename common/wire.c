@@ -22,7 +22,9 @@
 	(WIRE_FILE_WISHES | WIRE_FILE_UNSIZED | WIRE_FILE_SPARSE | FILE_KINDS | WIRE_FILE_BELOW | WIRE_FILE_LEAVE)
 #define GET_FLAGS                                                                                                  \
 	(WIRE_GET_TREE | WIRE_GET_PRESERVE | WIRE_GET_DENSE | WIRE_GET_DIRECT | WIRE_GET_OWNER | WIRE_GET_XATTRS | \
-	 WIRE_GET_NUMERIC_IDS | WIRE_GET_HARD_LINKS | WIRE_GET_FOLLOW)
+	 WIRE_GET_NUMERIC_IDS | WIRE_GET_HARD_LINKS | WIRE_GET_FOLLOW | WIRE_GET_DRY_RUN | WIRE_GET_LIST |         \
+	 WIRE_GET_GLOB)
+#define ENTRY_FLAGS (WIRE_ENTRY_DIRECTORY | WIRE_ENTRY_LAST)
 #define FILE_FIXED_SIZE 38
 #define NSEC_PER_SEC 1000000000U
 
@@ -264,7 +266,10 @@ static void get_get(struct reader *r, struct wire_record *rec)
 
 static bool get_ok(const struct wire_record *rec)
 {
-	return !(rec->get.flags & ~(uint32_t)GET_FLAGS) && text_ok(rec->get.path, 1, WIRE_PATH_MAX);
+	if ((rec->get.flags & ~(uint32_t)GET_FLAGS) ||
+	    ((rec->get.flags & WIRE_GET_GLOB) && !(rec->get.flags & WIRE_GET_LIST)))
+		return false;
+	return text_ok(rec->get.path, 1, WIRE_PATH_MAX);
 }
 
 /* LINK: 0 file u32, the rest is text */
@@ -283,6 +288,48 @@ static void get_link(struct reader *r, struct wire_record *rec)
 static bool link_ok(const struct wire_record *rec)
 {
 	return text_ok(rec->link.text, 1, WIRE_PATH_MAX);
+}
+
+/* FILTER: 0 flags u32, the rest is pattern */
+static void put_filter(struct writer *w, const struct wire_record *rec)
+{
+	put_u32(w, rec->filter.flags);
+	put_bytes(w, rec->filter.pattern.data, rec->filter.pattern.len);
+}
+
+static void get_filter(struct reader *r, struct wire_record *rec)
+{
+	rec->filter.flags = get_u32(r);
+	rec->filter.pattern = get_rest(r, WIRE_PATH_MAX);
+}
+
+static bool filter_ok(const struct wire_record *rec)
+{
+	return !(rec->filter.flags & ~(uint32_t)WIRE_FILTER_INCLUDE) && text_ok(rec->filter.pattern, 1, WIRE_PATH_MAX);
+}
+
+/* ENTRY: 0 request u32, 4 flags u32, the rest is path */
+static void put_entry(struct writer *w, const struct wire_record *rec)
+{
+	put_u32(w, rec->entry.request);
+	put_u32(w, rec->entry.flags);
+	put_bytes(w, rec->entry.path.data, rec->entry.path.len);
+}
+
+static void get_entry(struct reader *r, struct wire_record *rec)
+{
+	rec->entry.request = get_u32(r);
+	rec->entry.flags = get_u32(r);
+	rec->entry.path = get_rest(r, WIRE_PATH_MAX);
+}
+
+static bool entry_ok(const struct wire_record *rec)
+{
+	const struct wire_entry *e = &rec->entry;
+
+	if (e->flags & WIRE_ENTRY_LAST)
+		return e->flags == WIRE_ENTRY_LAST && !e->path.len;
+	return !(e->flags & ~(uint32_t)ENTRY_FLAGS) && text_ok(e->path, 1, WIRE_PATH_MAX) && e->path.data[0] != '/';
 }
 
 /* LIMIT: 0 bytes_per_second u64 */
@@ -375,6 +422,8 @@ static const struct record_kind {
 	[WIRE_ERROR] = { "ERROR", put_status, get_status, status_ok },
 	[WIRE_LINK] = { "LINK", put_link, get_link, link_ok },
 	[WIRE_ATTRIBUTES] = { "ATTRIBUTES", put_attributes, get_attributes, attributes_ok },
+	[WIRE_FILTER] = { "FILTER", put_filter, get_filter, filter_ok },
+	[WIRE_ENTRY] = { "ENTRY", put_entry, get_entry, entry_ok },
 	[WIRE_LIMIT] = { "LIMIT", put_limit, get_limit, limit_ok },
 };
 

@@ -117,7 +117,9 @@ enum wire_type {
 	WIRE_ERROR,           /* either: the session ends, and why */
 	WIRE_LINK,            /* sender -> receiver, between FILE and CLOSE: where a link leads */
 	WIRE_ATTRIBUTES = 16, /* sender -> receiver, between FILE and the first DATA, or CLOSE: what else to keep */
-	WIRE_LIMIT = 19,      /* receiver -> sender: no faster than that, from now on */
+	WIRE_FILTER,          /* client of a pull, before its first GET: a rule for what is in directories */
+	WIRE_ENTRY,           /* daemon of a pull: one of the names that a GET with LIST asks for */
+	WIRE_LIMIT,           /* receiver -> sender: no faster than that, from now on */
 	WIRE_TYPE_END
 };
 
@@ -149,14 +151,19 @@ enum wire_file_flags {
 	WIRE_FILE_OWNER = 1 << 20,       /* give it their user and group */
 	WIRE_FILE_XATTRS = 1 << 21,      /* their extended attributes and ACLs */
 	WIRE_FILE_NUMERIC_IDS = 1 << 22, /* users and groups are the numbers, whatever their names */
-	WIRE_FILE_SPECIAL = 1 << 23      /* and setuid, setgid, sticky, file capabilities, where that is allowed */
+	WIRE_FILE_SPECIAL = 1 << 23,     /* and setuid, setgid, sticky, file capabilities, where that is allowed */
+	/* Whether to store it at all; what is skipped gets STATUS_SKIPPED: */
+	WIRE_FILE_UPDATE = 1 << 24,    /* not in the place of one that is as new or newer */
+	WIRE_FILE_SKIP_HELD = 1 << 25, /* not in the place of anything */
+	WIRE_FILE_DRY_RUN = 1 << 26    /* nothing is made; no DATA comes, CLOSE says 0 bytes, RESULT what would be */
 };
 
 /* Those that say how to store, not what it is. */
-#define WIRE_FILE_WISHES                                                                                       \
-	(WIRE_FILE_PRESERVE | WIRE_FILE_SYNC | WIRE_FILE_NO_SYNC | WIRE_FILE_INTO_DIR | WIRE_FILE_NO_CLOBBER | \
-	 WIRE_FILE_EXACT | WIRE_FILE_MAKE_PATH | WIRE_FILE_DIRECT | WIRE_FILE_VERIFY | WIRE_FILE_OWNER |       \
-	 WIRE_FILE_XATTRS | WIRE_FILE_NUMERIC_IDS | WIRE_FILE_SPECIAL)
+#define WIRE_FILE_WISHES                                                                                         \
+	(WIRE_FILE_PRESERVE | WIRE_FILE_SYNC | WIRE_FILE_NO_SYNC | WIRE_FILE_INTO_DIR | WIRE_FILE_NO_CLOBBER |   \
+	 WIRE_FILE_EXACT | WIRE_FILE_MAKE_PATH | WIRE_FILE_DIRECT | WIRE_FILE_VERIFY | WIRE_FILE_OWNER |         \
+	 WIRE_FILE_XATTRS | WIRE_FILE_NUMERIC_IDS | WIRE_FILE_SPECIAL | WIRE_FILE_UPDATE | WIRE_FILE_SKIP_HELD | \
+	 WIRE_FILE_DRY_RUN)
 
 /*
  * If `path` is an existing directory the file goes into it as `name`, else it becomes `path`. In a pull both are hints:
@@ -236,7 +243,10 @@ enum wire_get_flags {
 	WIRE_GET_XATTRS = 1 << 9,       /* extended attributes and ACLs */
 	WIRE_GET_NUMERIC_IDS = 1 << 10, /* users and groups without their names */
 	WIRE_GET_HARD_LINKS = 1 << 11,  /* further names of a file of the tree */
-	WIRE_GET_FOLLOW = 1 << 12       /* symlinks in the tree are followed, not kept */
+	WIRE_GET_FOLLOW = 1 << 12,      /* symlinks in the tree are followed, not kept */
+	WIRE_GET_DRY_RUN = 1 << 16,     /* FILEs without data, see WIRE_FILE_DRY_RUN */
+	WIRE_GET_LIST = 1 << 17, /* no file, but ENTRY for each that is in the directory, or for the file itself */
+	WIRE_GET_GLOB = 1 << 18  /* with LIST: ENTRY for each file whose path matches, as sh(1) matches */
 };
 
 struct wire_get {
@@ -248,6 +258,28 @@ struct wire_get {
 struct wire_link {
 	uint32_t file;
 	struct wire_text text; /* 1..WIRE_PATH_MAX */
+};
+
+enum wire_filter_flags {
+	WIRE_FILTER_INCLUDE = 1 << 0 /* else it excludes */
+};
+
+/* The first rule that matches decides, see filter.h. */
+struct wire_filter {
+	uint32_t flags;
+	struct wire_text pattern; /* 1..WIRE_PATH_MAX */
+};
+
+enum wire_entry_flags {
+	WIRE_ENTRY_DIRECTORY = 1 << 0, /* it is one, or a link that leads to one */
+	WIRE_ENTRY_LAST = 1 << 1       /* it is none, and no other follows */
+};
+
+struct wire_entry {
+	uint32_t request; /* the GET it answers */
+	uint32_t flags;
+	struct wire_text
+		path; /* 1..WIRE_PATH_MAX, relative; "" with LAST. Of a GLOB from its first component with wildcards on */
 };
 
 struct wire_limit {
@@ -285,6 +317,8 @@ struct wire_record {
 		struct wire_get get;
 		struct wire_link link;
 		struct wire_attributes attributes;
+		struct wire_filter filter;
+		struct wire_entry entry;
 		struct wire_limit limit;
 		struct wire_ping ping;     /* PING, PONG */
 		struct wire_status status; /* DONE, ERROR */

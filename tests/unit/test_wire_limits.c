@@ -234,6 +234,52 @@ START_TEST(unknown_chunk_and_get_flags_are_refused)
 	rec.get.flags = 1u << 30;
 	assert_not_encoded(&rec);
 	ck_assert_int_eq(decode_patched(WIRE_GET, 8, "\0\0\0\x01", 4), -EBADMSG);
+	rec.get.flags = WIRE_GET_GLOB; /* without LIST */
+	assert_not_encoded(&rec);
+	rec.get.flags |= WIRE_GET_LIST;
+	assert_taken(&rec);
+}
+END_TEST
+
+START_TEST(filter_without_a_pattern_or_with_unknown_flags_is_refused)
+{
+	struct wire_record rec = sample(WIRE_FILTER);
+
+	rec.filter.pattern.len = 0;
+	assert_not_encoded(&rec);
+	rec.filter.pattern = (struct wire_text){ long_text, WIRE_PATH_MAX };
+	assert_taken(&rec);
+	rec.filter.pattern.len++;
+	assert_not_encoded(&rec);
+	rec = sample(WIRE_FILTER);
+	rec.filter.flags = 2;
+	assert_not_encoded(&rec);
+	ck_assert_int_eq(decode_patched(WIRE_FILTER, 9, "\0", 1), -EBADMSG);
+}
+END_TEST
+
+START_TEST(entry_that_is_no_relative_path_or_the_last_word_is_refused)
+{
+	struct wire_record rec = sample(WIRE_ENTRY);
+
+	rec.entry.path = wire_text("");
+	assert_not_encoded(&rec);
+	rec.entry.flags = WIRE_ENTRY_LAST;
+	assert_taken(&rec);
+	rec.entry.flags = WIRE_ENTRY_LAST | WIRE_ENTRY_DIRECTORY;
+	assert_not_encoded(&rec);
+	rec.entry.flags = WIRE_ENTRY_LAST;
+	rec.entry.path = wire_text("a");
+	assert_not_encoded(&rec);
+	rec.entry.flags = 0;
+	assert_taken(&rec);
+	rec.entry.path = wire_text("/a");
+	assert_not_encoded(&rec);
+	rec.entry.path = wire_text("a");
+	rec.entry.flags = 4;
+	assert_not_encoded(&rec);
+	ck_assert_int_eq(decode_patched(WIRE_ENTRY, 12, "/", 1), -EBADMSG);
+	ck_assert_int_eq(decode_patched(WIRE_ENTRY, 8, "\x02", 1), -EBADMSG);
 }
 END_TEST
 
@@ -427,6 +473,8 @@ Suite *wire_limits_suite(void)
 	tcase_add_test(tc, file_path_may_be_empty_but_holds_no_nul);
 	tcase_add_test(tc, file_numbers_out_of_range_are_refused);
 	tcase_add_test(tc, kinds_that_exclude_each_other_are_refused);
+	tcase_add_test(tc, filter_without_a_pattern_or_with_unknown_flags_is_refused);
+	tcase_add_test(tc, entry_that_is_no_relative_path_or_the_last_word_is_refused);
 	tcase_add_test(tc, link_to_nowhere_is_refused);
 	tcase_add_test(tc, file_times_of_any_sign_survive);
 	tcase_add_test(tc, empty_chunk_is_refused);

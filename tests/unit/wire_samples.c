@@ -134,6 +134,21 @@ const struct wire_sample wire_samples[WIRE_TYPE_END - 1] = {
 				  "\x07\0\0\0"
 				  "R\0A",
 				  true },
+	[WIRE_FILTER -
+		1] = { { .type = WIRE_FILTER, .filter = { .flags = WIRE_FILTER_INCLUDE, .pattern = TEXT("*.o") } },
+		       11,
+		       "\x11\0\x07\0"
+		       "\x01\0\0\0"
+		       "*.o",
+		       true },
+	[WIRE_ENTRY - 1] = { { .type = WIRE_ENTRY,
+			       .entry = { .request = 2, .flags = WIRE_ENTRY_DIRECTORY, .path = TEXT("a/b") } },
+			     15,
+			     "\x12\0\x0b\0"
+			     "\x02\0\0\0"
+			     "\x01\0\0\0"
+			     "a/b",
+			     true },
 	[WIRE_LIMIT - 1] = { { .type = WIRE_LIMIT, .limit = { .bytes_per_second = 0x0102030405060708 } },
 			     12,
 			     "\x13\0\x08\0"
@@ -233,6 +248,15 @@ void assert_record(const struct wire_record *a, const struct wire_record *b)
 		ck_assert_uint_eq(a->attributes.file, b->attributes.file);
 		ck_assert_uint_eq(a->attributes.len, b->attributes.len);
 		ck_assert_mem_eq(a->attributes.piece, b->attributes.piece, a->attributes.len);
+		break;
+	case WIRE_FILTER:
+		ck_assert_uint_eq(a->filter.flags, b->filter.flags);
+		assert_text(a->filter.pattern, b->filter.pattern);
+		break;
+	case WIRE_ENTRY:
+		ck_assert_uint_eq(a->entry.request, b->entry.request);
+		ck_assert_uint_eq(a->entry.flags, b->entry.flags);
+		assert_text(a->entry.path, b->entry.path);
 		break;
 	case WIRE_LIMIT:
 		ck_assert_uint_eq(a->limit.bytes_per_second, b->limit.bytes_per_second);
