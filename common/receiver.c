@@ -240,6 +240,8 @@ static void file_ended(struct receive_file *f)
 	f->ended = true;
 	if (f->state == FILE_REPORTED)
 		file_free(f);
+	else if (f->state == FILE_QUEUED)
+		receiver_schedule(f->receiver); /* it may be what the queue waits for */
 	else
 		receive_file_maybe_leave_open(f);
 }
@@ -349,7 +351,6 @@ int receiver_new(struct peer *peer, struct slab *slab, struct ioqueue *io, const
 	r->pace.expired = on_pace;
 	r->staged_tail = &r->staged;
 	r->queue_tail = &r->queue;
-	r->top = -1;
 	for (unsigned int i = 0; i < RECEIVER_MAX_FILES; i++)
 		outfile_init(&r->files[i].out);
 	if (init_chunks(r) < 0 || init_files(r) < 0) {
@@ -376,8 +377,7 @@ void receiver_free(struct receiver *r)
 		digest_done(&r->files[i].digest);
 	}
 	receive_dir_release(r->dir);
-	if (r->top >= 0)
-		close(r->top);
+	receive_dir_release(r->top);
 	free(r->chunks);
 	free(r->slots);
 	free(r->acks);

@@ -58,6 +58,7 @@ void receive_dir_release(struct receive_dir *dir)
 		return;
 	if (dir->fd >= 0)
 		close(dir->fd);
+	receive_dir_release(dir->top);
 	free(dir);
 }
 
@@ -70,6 +71,8 @@ static struct receive_dir *dir_of(struct receiver *r, const struct wire_text *pa
 		dir = dir_new(path);
 		if (!dir)
 			return NULL;
+		dir->top = r->top;
+		dir->top->users++;
 		receive_dir_release(r->dir);
 		r->dir = dir;
 		dir->users = 1;
@@ -84,12 +87,15 @@ static int place_below(struct receiver *r, struct receive_file *f, const struct 
 	const char *first;
 	size_t len;
 
-	if (r->top < 0 || said->request != r->top_request)
+	if (!r->top || said->request != r->top_request)
 		return -EPROTO;
 	f->place = r->top_place;
 	f->place.wishes |= said->flags & ~(uint32_t)WIRE_FILE_WISHES;
-	if (!(said->flags & WIRE_FILE_BELOW)) /* the top, left */
+	if (!(said->flags & WIRE_FILE_BELOW)) { /* the top, left */
+		f->dir = r->top;
+		f->dir->users++;
 		return 0;
+	}
 	snprintf(path, sizeof(path), "%.*s", said->path.len, said->path.data);
 	snprintf(f->place.name, sizeof(f->place.name), "%.*s", said->name.len, said->name.data);
 	first = *path ? path : f->place.name;
@@ -125,7 +131,7 @@ static void run_open_dir(struct io_job *job)
 	struct receiver *r = container_of(job, struct receiver, dir_job);
 	struct receive_dir *dir = r->queue->dir;
 
-	dir->fd = beneath_open_nofollow(r->top, dir->path, O_PATH | O_DIRECTORY, 0);
+	dir->fd = beneath_open_nofollow(dir->top->fd, dir->path, O_PATH | O_DIRECTORY, 0);
 	dir->error = dir->fd < 0 ? dir->fd : 0;
 }
 
@@ -171,11 +177,11 @@ static void run_make_dir(struct io_job *job)
 	char path[PATH_MAX] = "";
 
 	if (f->said.flags & WIRE_FILE_LEAVE) {
-		if (f->dir && (size_t)snprintf(path, sizeof(path), "%s%s%s", f->dir->path, *f->dir->path ? "/" : "",
-					       f->place.name) >= sizeof(path))
+		if (f->dir->top && (size_t)snprintf(path, sizeof(path), "%s%s%s", f->dir->path,
+						    *f->dir->path ? "/" : "", f->place.name) >= sizeof(path))
 			f->job_error = -ENAMETOOLONG;
 		else
-			f->job_error = outdir_finish(f->receiver->top, path, &attrs, sync);
+			f->job_error = outdir_finish(f->dir->top ? f->dir->top->fd : f->dir->fd, path, &attrs, sync);
 	} else if (f->dir) {
 		f->job_error = outdir_make_in(f->dir->fd, f->place.name, f->said.mode);
 		f->out.dir_fd = f->dir->fd;
@@ -197,16 +203,26 @@ static void made(struct receive_file *f)
 	receive_file_maybe_leave_open(f);
 }
 
-static void take_top(struct receiver *r, struct receive_file *f)
+/* What is still under way below the one before keeps that open. */
+static int take_top(struct receiver *r, struct receive_file *f)
 {
-	if (r->top >= 0)
-		close(r->top);
-	r->top = f->top;
-	r->top_made = f->top_made;
+	struct receive_dir *top = dir_new(&(struct wire_text){ .data = "" });
+
+	if (!top) {
+		close(f->top);
+		return -ENOMEM;
+	}
+	top->fd = f->top;
+	top->opened = true;
+	top->made = f->top_made;
+	top->users = 1;
+	receive_dir_release(r->top);
+	r->top = top;
 	r->top_request = f->said.request;
 	r->top_place = f->place;
 	receive_dir_release(r->dir);
 	r->dir = NULL;
+	return 0;
 }
 
 static void on_dir_made(struct io_job *job)
@@ -220,7 +236,7 @@ static void on_dir_made(struct io_job *job)
 		append_component(&f->place, f->place.name);
 	f->out.entered = false;
 	if (is_top && f->job_error == 0)
-		take_top(r, f);
+		f->job_error = take_top(r, f);
 	if (receiver_job_ended(r))
 		made(f);
 }
@@ -259,7 +275,7 @@ static int make_link(struct receive_file *f)
 	if (!f->dir)
 		return -ENOTSUP;
 	if (f->said.flags & WIRE_FILE_HARD_LINK)
-		return outfile_hard_link_in(&f->out, f->dir->fd, f->place.name, f->receiver->top, f->link,
+		return outfile_hard_link_in(&f->out, f->dir->fd, f->place.name, f->dir->top->fd, f->link,
 					    f->place.flags);
 	return outfile_symlink_in(&f->out, f->dir->fd, f->place.name, f->link, preserve ? &mtime : NULL,
 				  f->place.flags);
@@ -313,7 +329,7 @@ static void begin(struct receiver *r, struct receive_file *f)
 		receive_file_fail_at_destination(f, f->dir->error);
 	if (f->status == STATUS_OK && is_here(f) && !receive_file_adds_up(f))
 		receive_file_fail(f, STATUS_CORRUPT, "the parts do not add up to the file that was read");
-	if (r->top_made && f->dir)
+	if (f->dir && f->dir->top && f->dir->top->made)
 		f->place.flags |= OUTFILE_FRESH;
 	if (f->status != STATUS_OK) {
 		made(f);

@@ -29,13 +29,15 @@ enum file_state {
 	FILE_REPORTED    /* RESULT was sent; CLOSE or ABORT is yet to come */
 };
 
-/* A directory below a top that files are made in: opened once for all that come one after the other. */
+/* A top, or a directory below one that files are made in: opened once for all that come one after the other. */
 struct receive_dir {
-	unsigned int users; /* files, and the receiver while it is the newest */
-	int fd;             /* O_PATH; -1: not open */
-	bool opened;        /* or failed to */
-	int error;          /* why not, negative errno */
-	uint64_t synced;    /* the flush that synced it last; the flush job's */
+	struct receive_dir *top; /* it is below, one of its users; NULL: it is one */
+	bool made;               /* a top: it was not there before */
+	unsigned int users;      /* files, and the receiver while it is the newest */
+	int fd;                  /* O_PATH; -1: not open */
+	bool opened;             /* or failed to */
+	int error;               /* why not, negative errno */
+	uint64_t synced;         /* the flush that synced it last; the flush job's */
 	int sync_error;
 	char path[]; /* as seen from the top, "" for the top itself */
 };
@@ -60,7 +62,7 @@ struct receive_file {
 	int job_error;
 	bool at_destination;       /* the job failed before there was anything of it */
 	struct receive_file *next; /* queued, staged, or in a flush */
-	struct receive_dir *dir;   /* below a top: where it is made */
+	struct receive_dir *dir;   /* below a top: where it is made; of a top that is left: that */
 	int top;                   /* of a top that was made: its descriptor, for the receiver */
 	bool top_made;
 	char *link; /* what LINK said, or NULL */
@@ -98,8 +100,7 @@ struct receiver {
 	struct io_job dir_job;
 	struct receive_dir *dir; /* the newest, or NULL */
 	/* The top of the tree that is being received */
-	int top; /* O_PATH; -1: none */
-	bool top_made;
+	struct receive_dir *top; /* or NULL */
 	uint32_t top_request;
 	struct receive_place top_place;
 	struct receive_file *staged, **staged_tail;
