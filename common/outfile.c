@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
@@ -158,7 +159,12 @@ static int make_file(struct outfile *f, const void *data)
 	const mode_t *mode = data;
 
 	f->fd = sys_openat(f->dir_fd, f->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, *mode);
-	return f->fd < 0 ? -errno : 0;
+	if (f->fd < 0)
+		return -errno;
+	/* who removes what crashes left behind sees that it is in use; where there are no locks its age has to do */
+	if (flock(f->fd, LOCK_EX | LOCK_NB) < 0)
+		log_debug("cannot lock a temporary: %m, ignoring");
+	return 0;
 }
 
 static int make_symlink(struct outfile *f, const void *data)

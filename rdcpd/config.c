@@ -54,6 +54,14 @@ static int read_time(const struct setting *s, const char *value, void *field, st
 	return config_value_time(value, s->min, s->max, field, why);
 }
 
+static int read_time_or_never(const struct setting *s, const char *value, void *field, struct config_why *why)
+{
+	if (strcmp(value, "0"))
+		return read_time(s, value, field, why);
+	*(uint64_t *)field = 0;
+	return 0;
+}
+
 /* A size that must be a power of two, kept as its exponent. */
 static int read_log2(const struct setting *s, const char *value, void *field, struct config_why *why)
 {
@@ -174,6 +182,7 @@ static const struct setting daemon_settings[] = {
 	  1 << SLAB_MAX_SLOT_LOG2 },
 	{ "max-slots", read_log2, offsetof(struct config, slots_log2), 1, 1 << SLAB_MAX_SLOTS_LOG2 },
 	{ "io-threads", read_count, offsetof(struct config, io_threads), 1, 64 },
+	{ "partial-age", read_time_or_never, offsetof(struct config, partial_age), SEC, 3650 * 86400 * SEC },
 	{ "metrics-file", read_path, offsetof(struct config, metrics_file), 0, 0 },
 	{ "status-socket", read_path_or_none, offsetof(struct config, status_socket), 0, 0 },
 	{ NULL, NULL, 0, 0, 0 }
@@ -313,6 +322,7 @@ static struct config *config_new(void)
 	c->slot_log2 = 20;
 	c->slots_log2 = 6;
 	c->io_threads = 4;
+	c->partial_age = 7 * 86400 * SEC;
 	if (config_value_listen("*", &c->listen, &c->listen_count, &why) < 0)
 		return config_unref(c);
 	return c;

@@ -77,6 +77,7 @@ struct config {
 	unsigned int slot_log2;     /* the largest geometry a client is granted */
 	unsigned int slots_log2;
 	unsigned int io_threads; /* of each session */
+	uint64_t partial_age;    /* ns, of unfinished files that are removed; 0: none are */
 	char *status_socket;     /* NULL: the default; "": none */
 	char *metrics_file;      /* NULL: none */
 

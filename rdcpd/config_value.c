@@ -36,7 +36,8 @@ static const struct unit no_unit[] = { { "", 1 }, { NULL, 0 } };
 static const struct unit size_units[] = { { "", 1 },    { "K", KIB },        { "M", MIB },
 					  { "G", GIB }, { "T", 1024 * GIB }, { NULL, 0 } };
 static const struct unit time_units[] = { { "", SEC },         { "s", SEC },        { "ms", MSEC },
-					  { "min", 60 * SEC }, { "h", 3600 * SEC }, { NULL, 0 } };
+					  { "min", 60 * SEC }, { "h", 3600 * SEC }, { "d", 86400 * SEC },
+					  { NULL, 0 } };
 
 /* Digits and one of the suffixes; false when it is anything else or beyond 64 bits. */
 static bool read_number(const char *text, const struct unit *units, uint64_t *ret)

@@ -20,7 +20,7 @@ int config_value_count(const char *text, uint64_t min, uint64_t max, uint64_t *r
 /* "4096", "64K", "2G": bytes, times 1024 for each step of K, M, G, T */
 int config_value_size(const char *text, uint64_t min, uint64_t max, uint64_t *ret_bytes, struct config_why *why);
 
-/* "10", "10s", "500ms", "2min": limits and result in ns */
+/* "10", "10s", "500ms", "2min", "7d": limits and result in ns */
 int config_value_time(const char *text, uint64_t min, uint64_t max, uint64_t *ret_ns, struct config_why *why);
 
 /* An absolute path, given back plain as in struct config_export (freed by the caller). */

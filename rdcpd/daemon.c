@@ -24,6 +24,7 @@
 #include "journal.h"
 #include "listeners.h"
 #include "sessions.h"
+#include "sweeper.h"
 #include "teller.h"
 
 #define STOP_TIMEOUT_US (10 * 1000000ULL) /* sessions that do not end by themselves are left to the kernel */
@@ -36,6 +37,7 @@ struct daemon {
 	struct listeners *listeners;
 	struct sessions sessions;
 	struct teller *teller;
+	struct sweeper *sweeper;
 	bool stopping;
 };
 
@@ -201,6 +203,7 @@ static int apply(struct daemon *d, struct config *config)
 	}
 	access_reload(d->access, config);
 	teller_apply(d->teller, config);
+	sweeper_apply(d->sweeper, config);
 	config_unref(d->config);
 	d->config = config;
 	sessions_end_unwelcome(&d->sessions, config);
@@ -286,6 +289,13 @@ static int add_sources(struct daemon *d)
 	return r;
 }
 
+static void on_swept(void *owner, uint64_t removed)
+{
+	struct daemon *d = owner;
+
+	teller_swept(d->teller, removed);
+}
+
 static int set_up(struct daemon *d)
 {
 	int r = sessions_init(&d->sessions);
@@ -305,12 +315,17 @@ static int set_up(struct daemon *d)
 	if (r >= 0)
 		r = teller_new(d->event, &d->sessions, d->listeners, &d->teller);
 	if (r >= 0)
-		teller_apply(d->teller, d->config);
-	return r;
+		r = sweeper_new(d->event, on_swept, d, &d->sweeper);
+	if (r < 0)
+		return r;
+	teller_apply(d->teller, d->config);
+	sweeper_apply(d->sweeper, d->config);
+	return 0;
 }
 
 static void tear_down(struct daemon *d)
 {
+	sweeper_free(d->sweeper);
 	teller_free(d->teller);
 	listeners_free(d->listeners);
 	sd_event_unref(d->event);

@@ -24,6 +24,7 @@ enum journal_kind {
 	JOURNAL_FILE_FAILED,
 	JOURNAL_REFUSED,     /* a connection that never became a session */
 	JOURNAL_CONFIG_KEPT, /* a reload found errors */
+	JOURNAL_PARTIAL_REMOVED,
 	JOURNAL_KINDS
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * See teller.h. Two timers: the status line, and the metrics, which are also made shortly after a session began or ended. The
- * numbers are looked up when they are wanted; nothing is counted here but refusals.
+ * numbers are looked up when they are wanted; nothing is counted here but refusals and removed files.
  */
 #include "teller.h"
 
@@ -38,6 +38,7 @@ struct teller {
 	struct metrics_file *file;
 	bool soon; /* the metrics timer was moved forward */
 	uint64_t refused[REASON_COUNT];
+	uint64_t partials_removed;
 };
 
 /* ---- the line --------------------------------------------------------------------------------------------------- */
@@ -105,6 +106,7 @@ static void write_metrics(struct teller *t)
 		.max_sessions = t->config->max_sessions,
 		.max_pinned = t->config->max_pinned,
 		.listening = listeners_served(t->listeners),
+		.partials_removed = t->partials_removed,
 	};
 	char *text = NULL;
 	size_t len = 0;
@@ -187,6 +189,13 @@ void teller_refused(struct teller *t, unsigned int reason)
 void teller_changed(struct teller *t)
 {
 	write_soon(t);
+}
+
+void teller_swept(struct teller *t, uint64_t removed)
+{
+	t->partials_removed += removed;
+	if (removed)
+		write_soon(t);
 }
 
 void teller_stopping(struct teller *t)

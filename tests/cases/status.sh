@@ -175,12 +175,45 @@ account_of_a_session()
 	[ "$(daemon_count ': account: ')" = 3 ] || fail "not an account each: $(<"$log")"
 }
 
+# A daemon that was killed has left something in a place of its own, and something that is none of its business.
+partials_of_a_crash()
+{
+	local from=$here to=$there/deep way=push f
+
+	mkdir "$there/deep"
+	told_daemon "metrics-file = $case_dir/rdcpd.prom"
+	start_long_copy long long
+	kill -KILL "$daemon"
+	await 10 gone "$daemon" || fail "it lives"
+	wait "$daemon" 2>/dev/null
+	end_copy 30
+	f=$(echo "$there"/deep/.long.*.rdcp-part)
+	[ -f "$f" ] || fail "nothing was left: $(ls -lA "$there" "$there/deep")"
+	text "$there/.note.rdcp-part" mine
+	await 10 older_than_two_seconds "$f" || fail "time stands still"
+	told_daemon "partial-age = 1h"
+	await 10 daemon_says "listening on" || fail "no daemon"
+	[ -f "$f" ] || fail "it was not old enough: $(<"$log")"
+	sed -i "s/^partial-age = .*/partial-age = 1s/" "$conf"
+	kill -HUP "$daemon"
+	await 10 daemon_says "removed the unfinished '$f', " || fail "it is still there: $(<"$log")"
+	[ ! -e "$f" ] || fail "it is still there"
+	holds "$there/.note.rdcp-part" mine
+	rm "$there/.note.rdcp-part"
+}
+
+older_than_two_seconds()
+{
+	[ $((EPOCHSECONDS - $(stat -c %Z "$1"))) -gt 2 ]
+}
+
 status()
 {
 	run status_of_an_idle_daemon_is_told status_of_an_idle_daemon
 	both session_is_shown_while_it_lasts status_of_a_session
 	run session_ends_with_an_account account_of_a_session
 	run metrics_are_written_and_go_with_the_daemon metrics_of_a_daemon
+	run partial_files_of_a_crash_are_removed partials_of_a_crash
 	run status_of_a_dead_daemon_is_an_error status_of_nobody
 	run status_socket_moves_with_a_reload status_socket_moves
 }

@@ -185,6 +185,9 @@ START_TEST(smallest_file_gets_the_documented_defaults)
 	ck_assert_uint_eq(c->slot_log2, 20);
 	ck_assert_uint_eq(c->slots_log2, 6);
 	ck_assert_uint_eq(c->io_threads, 4);
+	ck_assert_uint_eq(c->partial_age, 7 * 86400 * SEC);
+	ck_assert_ptr_null(c->metrics_file);
+	ck_assert_ptr_null(c->status_socket);
 	ck_assert(!c->exports[0].writable);
 	config_unref(c);
 }
@@ -196,7 +199,8 @@ START_TEST(every_key_is_read)
 		load_good("# comment\n; comment\n\n"
 			  "[daemon]\n\tlisten = 10.0.0.1 , [fe80::1]:77\n  auth=key\ntransport = tcp\r\n"
 			  "max-sessions = 5\nmax-pinned = 512m\nhandshake-timeout = 500ms\nidle-timeout = 2min\n"
-			  "max-slot-size = 64K\nmax-slots = 8\nio-threads = 2\n"
+			  "max-slot-size = 64K\nmax-slots = 8\nio-threads = 2\npartial-age = 2d\n"
+			  "metrics-file = /m.prom\nstatus-socket = none\n"
 			  "[ export \t a ]\npath = @//a/./\naccess = read-write\n"
 			  "[export b]\npath = @/b\naccess = read-only\n"
 			  "[client one]\nkey-file = @/one.key\nexports = b\n"
@@ -214,6 +218,9 @@ START_TEST(every_key_is_read)
 	ck_assert_uint_eq(c->slot_log2, 16);
 	ck_assert_uint_eq(c->slots_log2, 3);
 	ck_assert_uint_eq(c->io_threads, 2);
+	ck_assert_uint_eq(c->partial_age, 2 * 86400 * SEC);
+	ck_assert_str_eq(c->metrics_file, "/m.prom");
+	ck_assert_str_eq(c->status_socket, "");
 	ck_assert_uint_eq(c->export_count, 2);
 	ck_assert_str_eq(c->exports[0].name, "a");
 	ck_assert_str_eq(c->exports[0].path, a);
@@ -385,6 +392,8 @@ static const struct {
 	{ DAEMON("handshake-timeout = 1d"),
 	  "@/rdcpd.conf:3: handshake-timeout: '1d' is not a time from 100ms to 600s, such as 500ms, 10s or 2min" },
 	{ DAEMON("status-socket = run/x"), "@/rdcpd.conf:3: status-socket: 'run/x' is not an absolute path" },
+	{ DAEMON("partial-age = 0s"), "@/rdcpd.conf:3: partial-age: '0s' is not a time from 1000ms to 315360000s, such "
+				      "as 500ms, 10s or 2min" },
 	{ DAEMON("listen = localhost"),
 	  "@/rdcpd.conf:3: listen: 'localhost' is not a numeric address (names are not looked up)" },
 	{ DAEMON("listen = 1.2.3.4:0"),
