@@ -94,6 +94,7 @@ const char *status_text(unsigned int status)
 		[STATUS_TIMEOUT] = "timed out",
 		[STATUS_TOO_MANY_FILES] = "too many open files",
 		[STATUS_SKIPPED] = "skipped",
+		[STATUS_ATTRIBUTES] = "copied, but not with all attributes",
 	};
 
 	if (status >= ARRAY_SIZE(texts) || !texts[status])

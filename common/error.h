@@ -33,7 +33,8 @@ enum status {
 	STATUS_STOPPING = 22,       /* the daemon is shutting down */
 	STATUS_TIMEOUT = 23,        /* a deadline passed */
 	STATUS_TOO_MANY_FILES = 24, /* descriptors exhausted */
-	STATUS_SKIPPED = 25         /* not a failure: left alone as the sender asked; the text says why */
+	STATUS_SKIPPED = 25,        /* not a failure: left alone as the sender asked; the text says why */
+	STATUS_ATTRIBUTES = 26      /* it is there, but without some of the attributes that were to be kept */
 };
 
 /* The one switch from errno (positive or negative) to status; 0 is STATUS_OK, unknown is STATUS_FAILED. */

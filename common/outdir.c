@@ -86,13 +86,13 @@ int outdir_make(int root, const char *path, const char *name, mode_t mode, unsig
 static int set_attributes(int fd, const struct outfile_attrs *attrs)
 {
 	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, attrs->mtime };
-	mode_t mode = attrs->mode & MODE_BITS;
+	mode_t mode = outfile_keep(fd, attrs);
 
 	if (attrs->preserve && sys_futimens(fd, times) < 0)
 		return -errno;
 	if (!attrs->preserve && (mode & OWNER_MAY) == OWNER_MAY)
 		return 0; /* it has it since it was made, or keeps what it had before */
-	return sys_fchmod(fd, attrs->preserve ? mode : mode & ~outfile_umask()) < 0 ? -errno : 0;
+	return sys_fchmod(fd, attrs->preserve ? mode : mode & MODE_BITS & ~outfile_umask()) < 0 ? -errno : 0;
 }
 
 int outdir_finish(int top, const char *path, const struct outfile_attrs *attrs, bool sync)

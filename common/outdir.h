@@ -24,7 +24,7 @@ int outdir_make(int root, const char *path, const char *name, mode_t mode, unsig
 /* One below: 0, or -ENOTDIR, or as mkdir(2). */
 int outdir_make_in(int parent, const char *name, mode_t mode);
 
-/* Mode and time, and on stable storage if `sync`. `path` as seen from `top` by a way without symlinks, "" for the top. */
+/* What is kept, mode and time, and on stable storage if `sync`. `path` as seen from `top` by a way without symlinks, "" for the top. */
 int outdir_finish(int top, const char *path, const struct outfile_attrs *attrs, bool sync);
 
 #endif

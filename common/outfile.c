@@ -35,7 +35,8 @@
 #define TEMP_ROOM (NAME_MAX - 1 - 1 - TEMP_RANDOM - (sizeof(TEMP_SUFFIX) - 1)) /* what is left for the name */
 #define TEMP_ROOM_SHORT 16 /* on file systems whose names are shorter than NAME_MAX, such as ecryptfs */
 #define TEMP_TRIES 16
-#define PERMISSIONS 0777 /* what a peer can ask for: never setuid, setgid or sticky */
+#define PERMISSIONS 0777 /* what a peer can ask for */
+#define SPECIAL 07000    /* setuid, setgid, sticky: only with outfile_attrs.special */
 
 void outfile_init(struct outfile *f)
 {
@@ -226,15 +227,32 @@ int outfile_create_in(struct outfile *f, int dir, const char *name, mode_t mode,
 	return r < 0 ? give_up(f, r, name) : 0;
 }
 
-int outfile_symlink_in(struct outfile *f, int dir, const char *name, const char *text, const struct timespec *mtime,
-		       unsigned int flags)
+/* Under a name that is ours, but others may be able to write to the directory: only if it is a symlink still. */
+static int keep_of_link(const struct outfile *f, const struct outfile_attrs *attrs)
 {
-	const struct timespec omit = { .tv_nsec = UTIME_OMIT }, times[2] = { omit, mtime ? *mtime : omit };
+	_cleanup_close_ int fd = sys_openat(f->dir_fd, f->temp, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
+	struct stat st;
+
+	if (fd < 0 || sys_fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISLNK(st.st_mode))
+		return -ESTALE;
+	outfile_keep(fd, attrs);
+	return 0;
+}
+
+int outfile_symlink_in(struct outfile *f, int dir, const char *name, const char *text,
+		       const struct outfile_attrs *attrs, unsigned int flags)
+{
+	bool preserve = attrs && attrs->preserve;
+	const struct timespec omit = { .tv_nsec = UTIME_OMIT }, times[2] = { omit, preserve ? attrs->mtime : omit };
 	int r = take_place(f, dir, name, flags);
 
 	if (r == 0)
 		r = with_temp(f, make_symlink, text);
-	if (r == 0 && mtime && sys_utimensat(dir, f->temp, times, AT_SYMLINK_NOFOLLOW) < 0)
+	if (r == 0 && attrs && attrs->kept)
+		r = keep_of_link(f, attrs);
+	if (r == 0 && preserve && sys_utimensat(dir, f->temp, times, AT_SYMLINK_NOFOLLOW) < 0)
 		r = -errno;
 	return r < 0 ? give_up(f, r, name) : 0;
 }
@@ -321,6 +339,20 @@ int outfile_write(const struct outfile *f, const void *buf, size_t len, uint64_t
 	return 0;
 }
 
+mode_t outfile_keep(int fd, const struct outfile_attrs *attrs)
+{
+	const struct attributes *a = attrs->kept;
+	int r;
+
+	if (!a)
+		return attrs->mode & PERMISSIONS;
+	r = attributes_apply(fd, a, attrs->kept_flags, attrs->why);
+	/* of another owner they would say something else */
+	if (r == 0 && attrs->special && (a->kept & attrs->kept_flags & ATTRIBUTES_OWNER))
+		return attrs->mode & (PERMISSIONS | SPECIAL);
+	return attrs->mode & PERMISSIONS;
+}
+
 static int set_mtime(int fd, const struct timespec *mtime)
 {
 	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, *mtime };
@@ -331,14 +363,12 @@ static int set_mtime(int fd, const struct timespec *mtime)
 }
 
 /* A file system without permission bits (vfat) refuses to set them; only who asked to preserve them must know. */
-static int set_mode(const struct outfile *f, const struct outfile_attrs *attrs)
+static int set_mode(const struct outfile *f, const struct outfile_attrs *attrs, mode_t mode)
 {
-	mode_t mode = attrs->mode & PERMISSIONS;
-
 	if (!attrs->preserve && f->has_mode)
 		return 0;
 	if (!attrs->preserve)
-		mode = f->replaces ? f->replaced_mode : mode & ~outfile_umask();
+		mode = f->replaces ? f->replaced_mode : mode & PERMISSIONS & ~outfile_umask();
 	if (sys_fchmod(f->fd, mode) >= 0)
 		return 0;
 	if (attrs->preserve || (errno != EPERM && errno != EOPNOTSUPP))
@@ -362,13 +392,15 @@ static int set_size(const struct outfile *f, uint64_t size)
 int outfile_finish(struct outfile *f, uint64_t size, const struct outfile_attrs *attrs)
 {
 	int r = f->has_size ? 0 : set_size(f, size);
+	mode_t mode;
 
 	if (r < 0)
 		return r;
+	mode = outfile_keep(f->fd, attrs);
 	r = attrs->preserve ? set_mtime(f->fd, &attrs->mtime) : 0;
 	if (r < 0)
 		return fail(r, "set the modification time");
-	r = set_mode(f, attrs);
+	r = set_mode(f, attrs, mode);
 	return r < 0 ? fail(r, "set the mode") : 0;
 }
 

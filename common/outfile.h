@@ -19,12 +19,17 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "attributes.h"
 #include "place.h"
 
 struct outfile_attrs {
 	mode_t mode;   /* of the source, permission bits */
 	bool preserve; /* mtime, and mode exactly (but setuid, setgid, sticky); else now and mode & ~umask */
 	struct timespec mtime;
+	bool special; /* setuid, setgid and sticky as well, when it has got the owner that `kept` names */
+	const struct attributes *kept; /* or NULL */
+	unsigned int kept_flags;       /* of these, what is allowed: enum attributes_flags */
+	char *why;                     /* ATTRIBUTES_WHY_MAX: one that could not be set, see attributes.h. No failure */
 };
 
 struct outfile {
@@ -66,11 +71,11 @@ int outfile_create(struct outfile *f, int root, const char *path, const char *na
 int outfile_create_in(struct outfile *f, int dir, const char *name, mode_t mode, unsigned int flags);
 
 /*
- * Links instead: nothing to write or finish, the next is outfile_commit(). `mtime` may be NULL. A hard link leads to `to`, beneath
+ * Links instead: nothing to write or finish, the next is outfile_commit(). `attrs` may be NULL. A hard link leads to `to`, beneath
  * the directory `top` by a way without symlinks.
  */
-int outfile_symlink_in(struct outfile *f, int dir, const char *name, const char *text, const struct timespec *mtime,
-		       unsigned int flags);
+int outfile_symlink_in(struct outfile *f, int dir, const char *name, const char *text,
+		       const struct outfile_attrs *attrs, unsigned int flags);
 int outfile_hard_link_in(struct outfile *f, int dir, const char *name, int top, const char *to, unsigned int flags);
 
 /*
@@ -82,7 +87,10 @@ int outfile_reserve(const struct outfile *f, uint64_t size);
 /* All of it, whatever write(2) interrupts or shortens. -ENOSPC, -EDQUOT, -EFBIG, -EIO ... */
 int outfile_write(const struct outfile *f, const void *buf, size_t len, uint64_t offset);
 
-/* Size and attributes, still under the temporary name: ftruncate, times, chmod last. -EINVAL: mtime is no time. */
+/* Gives an open file what is kept of its source, and says with which mode bits it may have. For outdir.h, too. */
+mode_t outfile_keep(int fd, const struct outfile_attrs *attrs);
+
+/* Size and attributes, still under the temporary name: ftruncate, what is kept, times, chmod last. -EINVAL: mtime is no time. */
 int outfile_finish(struct outfile *f, uint64_t size, const struct outfile_attrs *attrs);
 
 int outfile_sync(const struct outfile *f); /* fsync(2) of the file */

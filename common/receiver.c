@@ -84,6 +84,7 @@ static void file_free(struct receive_file *f)
 	f->dir = NULL;
 	free(f->link);
 	f->link = NULL;
+	receive_file_drop_attributes(f);
 	if (r->newest == f)
 		r->newest = NULL;
 	r->busy_files--;
@@ -96,6 +97,8 @@ void receive_file_report(struct receive_file *f)
 	struct wire_record rec = { .type = WIRE_RESULT };
 
 	f->state = FILE_REPORTING;
+	if (*f->why) /* it is there all the same */
+		receive_file_fail(f, STATUS_ATTRIBUTES, f->why);
 	rec.result.file = f->said.file;
 	rec.result.status = (uint16_t)f->status;
 	rec.result.text = wire_text(f->text);
@@ -200,6 +203,13 @@ static int on_link(void *engine, const struct wire_record *rec)
 	return f->link ? 0 : -ENOMEM;
 }
 
+static int on_attributes(void *engine, const struct wire_record *rec)
+{
+	struct receive_file *f = find_file(engine, rec->attributes.file);
+
+	return f ? receive_file_add_attributes(f, &rec->attributes) : -EPROTO;
+}
+
 static bool data_is_sane(const struct receiver *r, const struct wire_data *d)
 {
 	if (d->slot >= r->slab->slots || r->slots[d->slot].last || r->slots[d->slot].due)
@@ -253,6 +263,8 @@ static int on_close(void *engine, const struct wire_record *rec)
 
 	if (!f || f->closed || (receive_file_is_link(f) && !f->link))
 		return -EPROTO;
+	if (receive_file_close_attributes(f) < 0)
+		return -EPROTO;
 	f->closed = true;
 	f->close = rec->close;
 	file_ended(f);
@@ -302,6 +314,7 @@ static const struct peer_engine engine_type = {
 	.records = { [WIRE_FILE] = on_file,
 		     [WIRE_DATA] = on_data,
 		     [WIRE_LINK] = on_link,
+		     [WIRE_ATTRIBUTES] = on_attributes,
 		     [WIRE_CLOSE] = on_close,
 		     [WIRE_ABORT] = on_abort,
 		     [WIRE_END] = on_end },
@@ -374,6 +387,7 @@ void receiver_free(struct receiver *r)
 		outfile_discard(&r->files[i].out);
 		receive_dir_release(r->files[i].dir);
 		free(r->files[i].link);
+		free(r->files[i].blob);
 		digest_done(&r->files[i].digest);
 	}
 	receive_dir_release(r->dir);

@@ -32,17 +32,6 @@ static void discard(struct receive_file *f)
 	receiver_submit(f->receiver, &f->job, run_discard, on_discarded);
 }
 
-struct outfile_attrs receive_file_attrs(const struct receive_file *f)
-{
-	const struct wire_file *said = &f->said;
-
-	return (struct outfile_attrs){
-		.mode = said->mode & 07777,
-		.preserve = said->flags & WIRE_FILE_PRESERVE,
-		.mtime = { .tv_sec = said->mtime_sec, .tv_nsec = said->mtime_nsec },
-	};
-}
-
 static int commit_synced(struct receive_file *f)
 {
 	int r = outfile_sync(&f->out);

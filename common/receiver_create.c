@@ -243,8 +243,14 @@ static void on_dir_made(struct io_job *job)
 
 static int create(struct receive_file *f)
 {
-	if (f->dir)
-		return outfile_create_in(&f->out, f->dir->fd, f->place.name, f->said.mode, f->place.flags);
+	int r;
+
+	if (f->dir) { /* what is to be given to another user, or has ACLs, is closed to everybody meanwhile */
+		r = outfile_create_in(&f->out, f->dir->fd, f->place.name, receive_file_keeps(f) ? 0600 : f->said.mode,
+				      f->place.flags);
+		f->out.has_mode &= !receive_file_keeps(f);
+		return r;
+	}
 	return outfile_create(&f->out, f->place.root, f->place.path, f->place.name, f->place.flags);
 }
 
@@ -269,16 +275,14 @@ static void on_created(struct io_job *job)
 
 static int make_link(struct receive_file *f)
 {
-	const struct timespec mtime = { .tv_sec = f->said.mtime_sec, .tv_nsec = f->said.mtime_nsec };
-	bool preserve = f->said.flags & WIRE_FILE_PRESERVE;
+	struct outfile_attrs attrs = receive_file_attrs(f);
 
 	if (!f->dir)
 		return -ENOTSUP;
 	if (f->said.flags & WIRE_FILE_HARD_LINK)
 		return outfile_hard_link_in(&f->out, f->dir->fd, f->place.name, f->dir->top->fd, f->link,
 					    f->place.flags);
-	return outfile_symlink_in(&f->out, f->dir->fd, f->place.name, f->link, preserve ? &mtime : NULL,
-				  f->place.flags);
+	return outfile_symlink_in(&f->out, f->dir->fd, f->place.name, f->link, &attrs, f->place.flags);
 }
 
 /* Worker: all of it at once. A failure on the way leaves a temporary, for discard. */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * Inside the receiving engine. receiver.c: records, a file's entry, making and ending. receiver_create.c: what is made, in
- * which order and where. receiver_store.c: bytes from slots into files. receiver_commit.c: whole files made durable, failed ones
+ * which order and where. receiver_attributes.c: what ATTRIBUTES say. receiver_store.c: bytes from slots into files. receiver_commit.c: whole files made durable, failed ones
  * removed. Only these include this.
  */
 #ifndef RDCP_RECEIVER_IMPL_H
 #define RDCP_RECEIVER_IMPL_H
 
+#include "attributes.h"
 #include "digest.h"
 #include "ioqueue.h"
 #include "loop.h"
@@ -66,6 +67,10 @@ struct receive_file {
 	int top;                   /* of a top that was made: its descriptor, for the receiver */
 	bool top_made;
 	char *link; /* what LINK said, or NULL */
+	uint8_t *blob;
+	size_t blob_len, blob_room;   /* what ATTRIBUTES have said so far */
+	struct attributes attributes; /* the same from CLOSE on, borrows blob */
+	char why[ATTRIBUTES_WHY_MAX]; /* what of them could not be given to it, or "" */
 	struct digest digest;
 	struct receive_chunk *waiting, **waiting_tail;
 	unsigned int pending; /* chunks with a worker or waiting */
@@ -117,6 +122,7 @@ struct receiver {
 	bool limit_due;         /* and is to be told */
 	struct loop_timer pace; /* acknowledgements go on then */
 
+	size_t attributes_len; /* of all files */
 	unsigned int jobs;
 	bool end_heard, done_sent, stopped;
 	uint64_t stored_bytes;
@@ -148,6 +154,13 @@ static inline bool receive_file_is_link(const struct receive_file *f)
 	return f->said.flags & (WIRE_FILE_SYMLINK | WIRE_FILE_HARD_LINK);
 }
 
+/* receiver_attributes.c */
+bool receive_file_keeps(const struct receive_file *f); /* more than mode and times */
+int receive_file_add_attributes(struct receive_file *f, const struct wire_attributes *said); /* -EPROTO, -ENOMEM */
+int receive_file_close_attributes(struct receive_file *f); /* -EBADMSG: they are none */
+void receive_file_drop_attributes(struct receive_file *f);
+struct outfile_attrs receive_file_attrs(struct receive_file *f); /* borrows f */
+
 /* receiver_store.c */
 void receive_chunk_store(struct receive_chunk *c);       /* or drops it, when its file is lost */
 void receive_file_store_waiting(struct receive_file *f); /* the file is open now */
@@ -160,7 +173,6 @@ void receive_file_maybe_leave_open(struct receive_file *f); /* to the next stati
 bool receive_file_adds_up(const struct receive_file *f);    /* CLOSE was heard: the chunks are those that were read */
 void receive_file_finish(struct receive_file *f);           /* worker: attributes, and its name if it is not to wait */
 void receive_file_finished(struct receive_file *f);         /* staged, or reported */
-struct outfile_attrs receive_file_attrs(const struct receive_file *f);
 void receiver_maybe_flush(struct receiver *r);
 
 #endif
