@@ -86,11 +86,11 @@ int infile_open(struct infile *f, int root, const char *path)
 	return 0;
 }
 
-int infile_open_seen(struct infile *f, int top, const char *path, const struct stat *seen)
+int infile_open_seen(struct infile *f, int top, const char *path, bool follow, const struct stat *seen)
 {
 	char shown[512];
-	int fd = top == AT_FDCWD ? beneath_open(top, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0)
-				 : beneath_open_nofollow(top, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+	int fd = follow ? beneath_open(top, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0)
+			: beneath_open_nofollow(top, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
 
 	if (fd < 0)
 		return fail(fd, "open '%s'", escape_name(path, shown, sizeof(shown)));

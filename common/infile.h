@@ -31,10 +31,10 @@ int infile_open(struct infile *f, int root, const char *path);
 int infile_find_holes(struct infile *f);
 
 /*
- * The same for an entry of a tree that was looked at before: `path` beneath the directory `top`, no symlink followed (-ELOOP).
+ * The same for what was looked at before: `path` beneath the directory `top`, symlinks followed, or none (-ELOOP).
  * `seen` takes the place of the stat: infile_check() tells whether the file opened is the one that was seen, and is what it was.
  */
-int infile_open_seen(struct infile *f, int top, const char *path, const struct stat *seen);
+int infile_open_seen(struct infile *f, int top, const char *path, bool follow, const struct stat *seen);
 
 /* Reads until `len` bytes or the end of the file, whatever read(2) interrupts or shortens. Returns the bytes read. */
 ssize_t infile_read(const struct infile *f, void *buf, size_t len, uint64_t offset);

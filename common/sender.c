@@ -58,6 +58,8 @@ void send_file_fail_errno(struct send_file *f, int error)
 {
 	enum status status = status_from_errno(error);
 
+	if (*f->why)
+		send_file_fail(f, STATUS_FAILED, f->why);
 	send_file_fail(f, status, status == STATUS_FAILED ? strerror(-error) : "");
 }
 
@@ -77,6 +79,7 @@ static void file_retire(struct send_file *f)
 	struct sender *s = f->sender;
 
 	infile_done(&f->in);
+	attributes_done(&f->attributes);
 	send_item_done(&f->item);
 	f->state = FILE_FREE;
 	f->next = s->free_files;
@@ -97,13 +100,30 @@ void send_file_finish(struct send_file *f)
 	bool ours = f->status != STATUS_OK && f->status != STATUS_ABORTED;
 	enum status status = ours ? f->status : f->result;
 
-	if (f->begun)
+	if (f->begun) {
 		s->by_id[f->id % s->max_files] = NULL;
+		s->attributes_len -= f->attributes_len;
+	}
+	if (f->item.first)
+		sender_tree_first_done(&f->item, status);
 	peer_moved(s->peer);
 	if (is_tree_top(&f->item))
 		sender_tree_top_done(s, status == STATUS_OK);
 	s->events->file_done(s->owner, &f->item, f->announced, status, !ours, ours ? f->text : f->result_text);
 	file_retire(f);
+}
+
+static int open_source(struct send_file *f)
+{
+	const struct send_item *item = &f->item;
+	char path[PATH_MAX];
+	int root = item->root, r = 0;
+
+	if (item->follow && (item->flags & WIRE_FILE_BELOW))
+		r = sender_tree_whole_path(f->sender, item->path, &root, path);
+	else
+		return infile_open(&f->in, root, item->path);
+	return r < 0 ? r : infile_open(&f->in, root, path);
 }
 
 static void run_open(struct io_job *job)
@@ -112,7 +132,9 @@ static void run_open(struct io_job *job)
 
 	f->job_result = f->item.recurse ? sender_tree_open(f->sender, f) : -ENOTDIR;
 	if (f->job_result == -ENOTDIR)
-		f->job_result = infile_open(&f->in, f->item.root, f->item.path);
+		f->job_result = open_source(f);
+	if (f->job_result == 0 && f->in.fd >= 0)
+		f->job_result = send_file_read_attributes(f, f->in.fd, &f->in.stat);
 	if (f->job_result == 0 && f->in.fd >= 0 && !f->item.dense)
 		f->job_result = infile_find_holes(&f->in);
 }
@@ -172,9 +194,11 @@ static void start_file(struct sender *s, struct send_file *f)
 	f->in.stat = f->item.stat;
 	f->in.extents.size = (uint64_t)f->item.stat.st_size;
 	if (!has_bytes(&f->item)) {
-		f->status = f->item.status;
+		if (f->item.status != STATUS_OK)
+			send_file_fail(f, f->item.status, f->item.why ? f->item.why : "");
 		f->all_filled = true;
-		f->state = FILE_CHECKED;
+		if (!send_file_start_attributes(f))
+			f->state = FILE_CHECKED;
 	} else if (may_pack(s, &f->item)) {
 		f->packed = f->whole = true;
 		f->state = FILE_READY;
@@ -459,6 +483,7 @@ void sender_free(struct sender *s)
 		peer_detach(s->peer);
 	for (unsigned int i = 0; s->files && i < s->max_files; i++) {
 		infile_done(&s->files[i].in);
+		attributes_done(&s->files[i].attributes);
 		send_item_done(&s->files[i].item);
 		digest_done(&s->files[i].digest);
 	}

@@ -23,6 +23,7 @@
 #include "ioqueue.h"
 #include "wire.h"
 
+struct links_file;
 struct peer;
 struct slab;
 
@@ -36,10 +37,14 @@ struct send_item {
 	uint32_t flags;   /* FILE.flags, enum wire_file_flags */
 	bool recurse;     /* a directory is sent with all that is in it; else it is refused */
 	bool dense;       /* its holes are sent as zeros */
+	bool follow;      /* symlinks in the directory are followed, not sent */
+	bool hard_links;  /* and further names of a file in it become hard links */
 	bool seen;        /* a regular file, and `stat` says what it was when it was looked at */
 	struct stat stat;
-	char *link;         /* LINK.text, or NULL */
-	enum status status; /* not OK: it cannot be sent, and the peer is to know */
+	char *link;               /* LINK.text, or NULL */
+	enum status status;       /* not OK: it cannot be sent, and the peer is to know */
+	const char *why;          /* a sentence for `status`, static storage; or NULL */
+	struct links_file *first; /* the sender's own: it is the first name of that file, or NULL */
 };
 
 struct sender_events {

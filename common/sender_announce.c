@@ -35,6 +35,8 @@ static bool say_file(struct sender *s, struct send_file *f)
 	};
 	if (s->by_id[s->next_id % s->max_files])
 		return false; /* the peer still has a file in that place */
+	if (!sender_has_attributes_room(s, f))
+		return false;
 	r = peer_send(s->peer, &rec);
 	if (r == -EAGAIN)
 		return false;
@@ -47,6 +49,7 @@ static bool say_file(struct sender *s, struct send_file *f)
 	}
 	f->id = s->next_id++;
 	f->begun = true;
+	s->attributes_len += f->attributes_len;
 	s->by_id[f->id % s->max_files] = f;
 	return true;
 }
@@ -184,7 +187,8 @@ static bool announce_file(struct sender *s, struct send_file *f)
 		return false;
 	if (must_begin(f) && !say_file(s, f))
 		return false;
-	if (!say_link(s, f) || !say_chunks(s, f) || f->state != FILE_CHECKED || !say_last(s, f))
+	if (!send_file_say_attributes(f) || !say_link(s, f) || !say_chunks(s, f) || f->state != FILE_CHECKED ||
+	    !say_last(s, f))
 		return false;
 	f->state = FILE_ANNOUNCED;
 	return true;

@@ -9,12 +9,27 @@
 #include "slab.h"
 #include "util.h"
 
+static int open_packed(struct send_file *f)
+{
+	const struct send_item *item = &f->item;
+	char path[PATH_MAX];
+	int root = item->root, r = 0;
+
+	if (!(item->flags & WIRE_FILE_BELOW))
+		r = infile_open_seen(&f->in, root, item->path, true, &item->stat);
+	else if (!item->follow)
+		r = infile_open_seen(&f->in, root, item->path, false, &item->stat);
+	else if ((r = sender_tree_whole_path(f->sender, item->path, &root, path)) == 0)
+		r = infile_open_seen(&f->in, root, path, true, &item->stat);
+	return r < 0 ? r : send_file_read_attributes(f, f->in.fd, &f->in.stat);
+}
+
 static void read_chunk(struct send_chunk *c, uint8_t *to)
 {
 	struct send_file *f = c->file;
 
 	if (f->packed)
-		c->got = infile_open_seen(&f->in, f->item.root, f->item.path, &f->item.stat);
+		c->got = open_packed(f);
 	if (c->got < 0)
 		return;
 	c->got = infile_read(&f->in, to, c->want, c->offset);

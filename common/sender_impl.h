@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * Inside the sending engine. sender.c: a file's life, what comes back from the peer, making and ending. sender_tree.c: a
- * directory's entries, one after the other. sender_fill.c: bytes from files into slots. sender_announce.c: what is said to the
- * peer, in order. Only these include this.
+ * directory's entries, one after the other. sender_fill.c: bytes from files into slots. sender_attributes.c: owner and extended
+ * attributes. sender_announce.c: what is said to the peer, in order. Only these include this.
  */
 #ifndef RDCP_SENDER_IMPL_H
 #define RDCP_SENDER_IMPL_H
 
+#include <limits.h>
+
+#include "attributes.h"
 #include "digest.h"
 #include "endpoint.h"
 #include "infile.h"
 #include "ioqueue.h"
+#include "links.h"
 #include "loop.h"
 #include "rate.h"
 #include "sender.h"
@@ -39,18 +43,21 @@ struct send_file {
 	struct io_job job; /* open, then check and close: one at a time */
 	int job_result;    /* the worker's, for its done() */
 	struct digest digest;
-	uint32_t id;          /* of FILE, once begun */
-	bool begun;           /* FILE was said */
-	bool link_said;       /* and LINK, if there is one */
-	bool all_filled;      /* no further fill will be started */
-	bool whole;           /* it fits one slot: read, checked and closed in one job */
-	bool packed;          /* and shares it, and is opened in that job, too */
-	bool ahead;           /* counts in opened_ahead */
-	unsigned int filling; /* chunks a worker has */
-	unsigned int unsent;  /* chunks filling, or filled and not announced */
-	uint64_t next_offset; /* first byte not being filled */
-	uint64_t announced;   /* bytes named by DATA */
-	enum status status;   /* first failure on this side */
+	uint32_t id;                  /* of FILE, once begun */
+	bool begun;                   /* FILE was said */
+	bool link_said;               /* and LINK, if there is one */
+	bool all_filled;              /* no further fill will be started */
+	bool whole;                   /* it fits one slot: read, checked and closed in one job */
+	bool packed;                  /* and shares it, and is opened in that job, too */
+	bool ahead;                   /* counts in opened_ahead */
+	unsigned int filling;         /* chunks a worker has */
+	unsigned int unsent;          /* chunks filling, or filled and not announced */
+	uint64_t next_offset;         /* first byte not being filled */
+	uint64_t announced;           /* bytes named by DATA */
+	struct attributes attributes; /* read with it; gone when they are said */
+	size_t attributes_len, attributes_said;
+	char why[ATTRIBUTES_WHY_MAX]; /* they could not be read, or "" */
+	enum status status;           /* first failure on this side */
 	char text[WIRE_TEXT_MAX + 1];
 	bool have_result;
 	enum status result;
@@ -117,6 +124,7 @@ struct sender {
 	struct send_chunk **order; /* ring of chunks in order of filling, as long as there are chunks */
 	unsigned int order_size, order_head, order_count;
 
+	size_t attributes_len; /* of the files that were begun */
 	uint32_t next_id;
 	unsigned int jobs;
 	bool no_more, end_sent, stopped;
@@ -143,6 +151,7 @@ void sender_tree_begin(struct sender *s, struct send_file *f);      /* f becomes
 int sender_tree_next(struct sender *s, struct send_item *ret_item); /* as events->next; -ENODATA: over, and freed */
 void sender_tree_top_done(struct sender *s, bool good);      /* RESULT of the top: the rest may follow, or will not */
 void sender_tree_lost(struct sender *s, enum status status); /* something that cannot even be named was not sent */
+void sender_tree_first_done(const struct send_item *item, enum status status); /* item->first was copied, or not */
 void sender_tree_free(struct sender *s);
 
 /* What is read at once: a slot, or less so that a limit is kept smoothly. */
@@ -150,6 +159,16 @@ static inline size_t sender_piece(const struct sender *s)
 {
 	return rate_piece(&s->rate, s->slab->slot_size);
 }
+
+/* How entries are opened: by their path from the top; what it leads through depends on item.follow. Worker. */
+int sender_tree_whole_path(struct sender *s, const char *path, int *ret_root, char ret_path[static PATH_MAX]);
+int sender_tree_open_below(struct sender *s, const char *path, int flags);
+
+/* sender_attributes.c */
+int send_file_read_attributes(struct send_file *f, int fd, const struct stat *st); /* worker; fills f->why on failure */
+bool send_file_start_attributes(struct send_file *f); /* of what has no bytes; false: there are none to be read */
+bool sender_has_attributes_room(const struct sender *s, const struct send_file *f); /* at the peer */
+bool send_file_say_attributes(struct send_file *f);                                 /* false: it has to wait */
 
 /* sender_fill.c: starts reading into every slot that may be filled. */
 void sender_fill(struct sender *s);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 /*
  * A directory and its entries, one item after the other. Directory by directory the walk is read ahead, a batch at a time, on a
- * worker. Two things wait for the RESULTs of everything before: the entries for that of the top, so that a destination that cannot be
- * made costs one error and not one for each file; and the directories' attributes, which only last when nothing is
+ * worker. Three things wait for the RESULTs of everything before: the entries for that of the top, so that a destination that cannot be
+ * made costs one error and not one for each file; hard links, whose file has to be there; and the directories' attributes, which only last when nothing is
  * made in them any more.
  */
 #include <errno.h>
@@ -22,6 +22,7 @@ enum tree_stage {
 	TREE_TOP,    /* the top was named: waits for its RESULT */
 	TREE_WALK,   /* entries */
 	TREE_SETTLE, /* all were named: waits for their RESULTs */
+	TREE_LINKS,  /* hard links, and their RESULTs */
 	TREE_LEAVE,  /* directories once more */
 	TREE_LAST    /* all was named */
 };
@@ -46,6 +47,7 @@ struct tree {
 	bool reading, walked;
 	int result;
 	struct batch batches[2], *now, *ahead; /* `ahead` is the worker's while reading */
+	struct links links;
 	struct left *left;
 	struct send_item top;
 	enum status status; /* of what no entry could say */
@@ -63,7 +65,18 @@ static struct send_item copy_item(const struct send_item *item)
 
 int sender_tree_open(struct sender *s, struct send_file *f)
 {
-	return walk_open(&s->tree->walk, f->item.root, f->item.path);
+	return walk_open(&s->tree->walk, f->item.root, f->item.path, f->item.follow);
+}
+
+int sender_tree_whole_path(struct sender *s, const char *path, int *ret_root, char ret_path[static PATH_MAX])
+{
+	*ret_root = s->tree->walk.root;
+	return walk_whole_path(&s->tree->walk, path, ret_path);
+}
+
+int sender_tree_open_below(struct sender *s, const char *path, int flags)
+{
+	return walk_open_below(&s->tree->walk, path, flags);
 }
 
 static struct tree *tree_new(struct sender *s, const struct send_item *top)
@@ -169,7 +182,8 @@ static int item_is_whole(const struct send_item *item)
 /* An item like the top, of what is at `dir`/`name`; takes both strings. */
 static struct send_item item_below(const struct tree *t, char *dir, char *name, const struct stat *st)
 {
-	const uint32_t inherited = WIRE_FILE_PRESERVE | WIRE_FILE_SYNC | WIRE_FILE_NO_SYNC | WIRE_FILE_NO_CLOBBER;
+	const uint32_t inherited = WIRE_FILE_PRESERVE | WIRE_FILE_SYNC | WIRE_FILE_NO_SYNC | WIRE_FILE_NO_CLOBBER |
+				   WIRE_FILE_OWNER | WIRE_FILE_XATTRS | WIRE_FILE_NUMERIC_IDS | WIRE_FILE_SPECIAL;
 
 	return (struct send_item){
 		.root = t->walk.top,
@@ -179,6 +193,7 @@ static struct send_item item_below(const struct tree *t, char *dir, char *name, 
 		.request = t->top.request,
 		.flags = (t->top.flags & inherited) | WIRE_FILE_BELOW,
 		.dense = t->top.dense,
+		.follow = t->top.follow,
 		.stat = *st,
 	};
 }
@@ -202,6 +217,22 @@ static int remember_directory(struct tree *t, const struct walk_entry *e)
 	return left->dir && left->name ? 0 : -ENOMEM;
 }
 
+static const char *why_not(const struct walk_entry *e)
+{
+	if (!S_ISLNK(e->stat.st_mode))
+		return NULL;
+	return e->error == -ELOOP ? "the symlink leads in a circle" : "it is where the symlink leads to";
+}
+
+/* 1: it is a further name of a file, to come later as a link. */
+static int sort_out_link(struct tree *t, const struct walk_entry *e, struct links_file **ret_first)
+{
+	*ret_first = NULL;
+	if (!t->top.hard_links || e->error || !S_ISREG(e->stat.st_mode) || e->stat.st_nlink < 2)
+		return 0;
+	return links_add(&t->links, &e->stat, e->dir, e->name, ret_first);
+}
+
 static int entry_item(struct tree *t, struct walk_entry *e, struct send_item *ret_item)
 {
 	struct send_item item;
@@ -210,8 +241,10 @@ static int entry_item(struct tree *t, struct walk_entry *e, struct send_item *re
 	if (S_ISDIR(e->stat.st_mode) && !e->error && needs_leave(t, &e->stat))
 		r = remember_directory(t, e);
 	item = item_below(t, steal_ptr(e->dir), steal_ptr(e->name), &e->stat);
-	if (e->error)
+	if (e->error) {
 		item.status = status_from_errno(e->error);
+		item.why = why_not(e);
+	}
 	if (S_ISDIR(e->stat.st_mode))
 		item.flags |= WIRE_FILE_DIRECTORY;
 	else if (S_ISLNK(e->stat.st_mode) && e->link)
@@ -227,6 +260,7 @@ static int entry_item(struct tree *t, struct walk_entry *e, struct send_item *re
 
 static int walk_item(struct tree *t, struct send_item *ret_item)
 {
+	struct links_file *first;
 	struct walk_entry *e;
 	int r;
 
@@ -236,13 +270,42 @@ static int walk_item(struct tree *t, struct send_item *ret_item)
 			walk_entry_done(e);
 			continue;
 		}
-		r = entry_item(t, e, ret_item);
+		r = sort_out_link(t, e, &first);
+		if (r == 0)
+			r = entry_item(t, e, ret_item);
+		else if (r > 0)
+			r = 0;
 		walk_entry_done(e);
-		return r;
+		if (r) {
+			ret_item->first = first;
+			return r;
+		}
 	}
 	if (t->walked && t->now->taken == t->now->count && !t->ahead->count)
 		t->stage = TREE_SETTLE;
 	return 0;
+}
+
+void sender_tree_first_done(const struct send_item *item, enum status status)
+{
+	item->first->failed = status != STATUS_OK && status != STATUS_ATTRIBUTES && status != STATUS_SKIPPED;
+}
+
+static int link_item(struct tree *t, struct send_item *ret_item)
+{
+	const struct stat st = { .st_mode = S_IFREG };
+	struct links_name name;
+
+	if (!links_take(&t->links, &name))
+		return 0;
+	*ret_item = item_below(t, name.dir, name.name, &st);
+	ret_item->flags |= WIRE_FILE_HARD_LINK;
+	ret_item->link = strdup(name.file->path);
+	if (name.file->failed) {
+		ret_item->status = STATUS_FAILED;
+		ret_item->why = "a hard link to a file that was not copied";
+	}
+	return ret_item->link ? item_is_whole(ret_item) : -ENOMEM;
 }
 
 static int leave_item(struct tree *t, struct send_item *ret_item)
@@ -270,6 +333,10 @@ int sender_tree_next(struct sender *s, struct send_item *ret_item)
 	if (t->stage == TREE_WALK)
 		r = walk_item(t, ret_item);
 	if (r == 0 && t->stage == TREE_SETTLE && !s->busy_files)
+		t->stage = TREE_LINKS;
+	if (r == 0 && t->stage == TREE_LINKS)
+		r = link_item(t, ret_item);
+	if (r == 0 && t->stage == TREE_LINKS && !s->busy_files)
 		t->stage = TREE_LEAVE;
 	if (r == 0 && t->stage == TREE_LEAVE)
 		return leave_item(t, ret_item);
@@ -296,6 +363,7 @@ void sender_tree_free(struct sender *s)
 		free(left->name);
 		free(left);
 	}
+	links_done(&t->links);
 	walk_close(&t->walk);
 	send_item_done(&t->top);
 	free(t);

@@ -29,18 +29,21 @@ struct walk_pending {
 
 void walk_init(struct walk *w)
 {
-	*w = (struct walk){ .top = -1 };
+	*w = (struct walk){ .top = -1, .root = -1 };
 }
 
-int walk_open(struct walk *w, int root, const char *path)
+int walk_open(struct walk *w, int root, const char *path, bool follow)
 {
 	int fd = beneath_open(root, path, O_PATH | O_DIRECTORY, 0);
 
 	if (fd < 0)
 		return fd;
 	w->top = fd;
+	w->root = root;
+	w->follow = follow;
+	w->start = strdup(path);
 	w->path = strdup("");
-	if (!w->path)
+	if (!w->path || !w->start)
 		return -ENOMEM;
 	if (sys_fstat(fd, &w->stat) < 0)
 		return fail(-errno, "stat of a directory");
@@ -95,6 +98,72 @@ static int read_link(int dir_fd, const char *name, char **ret_text)
 	return *ret_text ? 0 : -ENOMEM;
 }
 
+int walk_whole_path(const struct walk *w, const char *path, char ret_path[static PATH_MAX])
+{
+	int len = snprintf(ret_path, PATH_MAX, "%s%s%s", w->start, *path ? "/" : "", path);
+
+	return len < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+int walk_open_below(const struct walk *w, const char *path, int flags)
+{
+	char whole[PATH_MAX];
+	int r;
+
+	if (!w->follow)
+		return beneath_open_nofollow(w->top, path, flags, 0);
+	r = walk_whole_path(w, path, whole);
+	return r < 0 ? r : beneath_open(w->root, whole, flags & ~O_NOFOLLOW, 0);
+}
+
+static int stat_below(const struct walk *w, const char *path, struct stat *ret_stat)
+{
+	_cleanup_close_ int fd = walk_open_below(w, path, O_PATH);
+
+	if (fd < 0)
+		return fd;
+	return sys_fstat(fd, ret_stat) < 0 ? -errno : 0;
+}
+
+/* Is it one of the directories that lead to where the walk is? */
+static int leads_back(const struct walk *w, const struct stat *st)
+{
+	_cleanup_free_ char *path = strdup(w->path);
+	struct stat above;
+	char *slash;
+	int r;
+
+	if (!path)
+		return -ENOMEM;
+	while (*path) {
+		r = stat_below(w, path, &above);
+		if (r < 0)
+			return r;
+		if (above.st_dev == st->st_dev && above.st_ino == st->st_ino)
+			return -ELOOP;
+		slash = strrchr(path, '/');
+		*(slash ? slash : path) = '\0';
+	}
+	return w->stat.st_dev == st->st_dev && w->stat.st_ino == st->st_ino ? -ELOOP : 0;
+}
+
+/* The entry becomes what it leads to. */
+static int follow_link(const struct walk *w, const char *name, struct walk_entry *e)
+{
+	_cleanup_free_ char *path = NULL;
+	struct stat st;
+	int r;
+
+	if (asprintf(&path, "%s%s%s", w->path, *w->path ? "/" : "", name) < 0)
+		return -ENOMEM;
+	r = stat_below(w, path, &st);
+	if (r == 0 && S_ISDIR(st.st_mode))
+		r = leads_back(w, &st);
+	if (r == 0)
+		e->stat = st;
+	return r;
+}
+
 static int fill_entry(struct walk *w, const char *name, struct walk_entry *e)
 {
 	struct walk_pending *p;
@@ -108,7 +177,7 @@ static int fill_entry(struct walk *w, const char *name, struct walk_entry *e)
 		return 0;
 	}
 	if (S_ISLNK(e->stat.st_mode))
-		e->error = read_link(dirfd(w->dir), name, &e->link);
+		e->error = w->follow ? follow_link(w, name, e) : read_link(dirfd(w->dir), name, &e->link);
 	if (!S_ISDIR(e->stat.st_mode))
 		return e->error == -ENOMEM ? -ENOMEM : 0;
 	p = new_pending(w->path, name, &e->stat);
@@ -146,7 +215,7 @@ static bool enter_next(struct walk *w)
 
 	if (!p)
 		return false;
-	fd = beneath_open_nofollow(w->top, p->path, O_RDONLY | O_DIRECTORY, 0);
+	fd = walk_open_below(w, p->path, O_RDONLY | O_DIRECTORY);
 	if (fd >= 0)
 		w->path = strdup(p->path);
 	if (fd >= 0 && w->path)
@@ -227,6 +296,7 @@ void walk_close(struct walk *w)
 		free(p);
 	if (w->top >= 0)
 		close(w->top);
+	free(w->start);
 	walk_init(w);
 }
 

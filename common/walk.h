@@ -5,12 +5,15 @@
  * belong to an I/O worker, one at a time.
  *
  * A directory is reported before anything in it. The top is not reported. Nothing below the top is reached through a symlink,
- * even if one takes the place of a directory meanwhile.
+ * even if one takes the place of a directory meanwhile. Or, with `follow`, everything is: then an entry is what its symlink
+ * leads to, anywhere beneath the root, and what leads nowhere, or back to a directory that it is in (-ELOOP), is an error.
  */
 #ifndef RDCP_WALK_H
 #define RDCP_WALK_H
 
 #include <dirent.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <sys/stat.h>
 
 struct walk_entry {
@@ -18,7 +21,7 @@ struct walk_entry {
 	char *name; /* owned */
 	char *link; /* the text of a symlink, owned; else NULL */
 	struct stat stat;
-	int error; /* negative errno: it could not be looked at (stat is zeroed), or, of a directory, read */
+	int error; /* negative errno: it could not be looked at (stat is zeroed), or, of a directory, read, or of a link, followed */
 };
 
 struct walk_pending;
@@ -28,6 +31,9 @@ struct walk {
 	struct stat stat; /* of the top */
 	DIR *dir;         /* being read, or NULL */
 	char *path;       /* of it */
+	bool follow;
+	int root;    /* of walk_open(), borrowed */
+	char *start; /* and its path */
 	struct walk_pending *pending;
 	struct walk_pending *failed; /* could not be read: to be reported */
 };
@@ -35,10 +41,19 @@ struct walk {
 void walk_init(struct walk *w);
 
 /* Opens `path` beneath `root` (see beneath.h), symlinks followed. -ENOTDIR: no directory. */
-int walk_open(struct walk *w, int root, const char *path);
+int walk_open(struct walk *w, int root, const char *path, bool follow);
 
 /* Fills at most `max` entries and returns how many; 0: that was all. -ENOMEM, with nothing filled. */
 int walk_read(struct walk *w, struct walk_entry *entries, unsigned int max);
+
+/*
+ * Opens what is at `path` as seen from the top, "" for the top itself: as the walk looks at it, the last component included if it
+ * follows. `flags` as open(2).
+ */
+int walk_open_below(const struct walk *w, const char *path, int flags);
+
+/* Path from the root instead. -ENAMETOOLONG. */
+int walk_whole_path(const struct walk *w, const char *path, char ret_path[static PATH_MAX]);
 
 void walk_close(struct walk *w);
 void walk_entry_done(struct walk_entry *e); /* fine on a zeroed one */

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+/*
+ * Files with several names, see links.h. The sender of a tree (sender_tree.c) asks for each regular file that says it has more
+ * than one. A hash table of first names, which doubles when it is full, and a list of the others.
+ */
+#include "links.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUCKETS_FIRST 64
+
+static size_t bucket_of(const struct links *l, dev_t dev, ino_t ino)
+{
+	uint64_t key = (uint64_t)ino ^ ((uint64_t)dev << 32 | (uint64_t)dev >> 32);
+
+	return (size_t)((key * 0x9e3779b97f4a7c15U) >> 32) & (l->bucket_count - 1);
+}
+
+static void put(struct links *l, struct links_file *file)
+{
+	struct links_file **bucket = &l->buckets[bucket_of(l, file->dev, file->ino)];
+
+	file->next = *bucket;
+	*bucket = file;
+}
+
+/* A table that cannot grow still works. */
+static int grow(struct links *l)
+{
+	struct links old = *l;
+
+	if (l->files < l->bucket_count)
+		return 0;
+	l->bucket_count = old.bucket_count ? 2 * old.bucket_count : BUCKETS_FIRST;
+	l->buckets = calloc(l->bucket_count, sizeof(struct links_file *));
+	if (!l->buckets) {
+		*l = old;
+		return old.buckets ? 0 : -ENOMEM;
+	}
+	for (size_t i = 0; i < old.bucket_count; i++) {
+		struct links_file *file = old.buckets[i], *next;
+
+		for (; file; file = next) {
+			next = file->next;
+			put(l, file);
+		}
+	}
+	free(old.buckets);
+	return 0;
+}
+
+static struct links_file *find(const struct links *l, const struct stat *st)
+{
+	struct links_file *file = l->bucket_count ? l->buckets[bucket_of(l, st->st_dev, st->st_ino)] : NULL;
+
+	while (file && (file->dev != st->st_dev || file->ino != st->st_ino))
+		file = file->next;
+	return file;
+}
+
+static int add_name(struct links *l, struct links_file *file, const char *dir, const char *name)
+{
+	struct links_name *n = calloc(1, sizeof(*n));
+
+	if (!n)
+		return -ENOMEM;
+	*n = (struct links_name){ .file = file, .dir = strdup(dir), .name = strdup(name) };
+	if (!n->dir || !n->name) {
+		free(n->dir);
+		free(n->name);
+		free(n);
+		return -ENOMEM;
+	}
+	if (l->last)
+		l->last->next = n;
+	else
+		l->first = n;
+	l->last = n;
+	l->names++;
+	return 1;
+}
+
+static struct links_file *add_file(struct links *l, const struct stat *st, const char *dir, const char *name)
+{
+	size_t len = strlen(dir) + 1 + strlen(name) + 1;
+	struct links_file *file = malloc(sizeof(*file) + len);
+
+	if (!file)
+		return NULL;
+	*file = (struct links_file){ .dev = st->st_dev, .ino = st->st_ino };
+	snprintf(file->path, len, "%s%s%s", dir, *dir ? "/" : "", name);
+	put(l, file);
+	l->files++;
+	return file;
+}
+
+int links_add(struct links *l, const struct stat *st, const char *dir, const char *name, struct links_file **ret_file)
+{
+	struct links_file *file = find(l, st);
+	int r;
+
+	if (l->files + l->names >= LINKS_MAX) {
+		*ret_file = NULL;
+		return 0;
+	}
+	if (file)
+		return add_name(l, file, dir, name);
+	r = grow(l);
+	if (r < 0)
+		return r;
+	file = add_file(l, st, dir, name);
+	if (!file)
+		return -ENOMEM;
+	*ret_file = file;
+	return 0;
+}
+
+bool links_take(struct links *l, struct links_name *ret_name)
+{
+	struct links_name *n = l->first;
+
+	if (!n)
+		return false;
+	l->first = n->next;
+	if (!l->first)
+		l->last = NULL;
+	*ret_name = *n;
+	free(n);
+	return true;
+}
+
+void links_done(struct links *l)
+{
+	struct links_name name;
+
+	while (links_take(l, &name)) {
+		free(name.dir);
+		free(name.name);
+	}
+	for (size_t i = 0; i < l->bucket_count; i++) {
+		struct links_file *file = l->buckets[i], *next;
+
+		for (; file; file = next) {
+			next = file->next;
+			free(file);
+		}
+	}
+	free(l->buckets);
+	*l = (struct links){ 0 };
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Files with several names, as a walk comes across them: which was the first name, and which are the further ones. Memory
+ * grows with the names that were found, up to a limit. Knows nothing of file systems or peers; one thread at a time.
+ */
+#ifndef RDCP_LINKS_H
+#define RDCP_LINKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/stat.h>
+
+#define LINKS_MAX (1U << 20) /* names that are remembered; what is beyond counts as a file of its own */
+
+/* A file, by its first name. */
+struct links_file {
+	struct links_file *next; /* in its bucket */
+	dev_t dev;
+	ino_t ino;
+	bool failed; /* the owner's: it was not copied, so there is nothing to link to */
+	char path[];
+};
+
+/* A further name of it. */
+struct links_name {
+	struct links_name *next;
+	struct links_file *file;
+	char *dir, *name; /* owned, until links_take() */
+};
+
+/* Zeroed it is empty. */
+struct links {
+	struct links_file **buckets;
+	size_t bucket_count, files, names;
+	struct links_name *first, *last; /* in the order they came */
+};
+
+/*
+ * 1: the file has come before, and `dir`/`name` is remembered as a further name. 0: it has not; *ret_file is its entry, or NULL
+ * when no more can be remembered. -ENOMEM. Strings are copied.
+ */
+int links_add(struct links *l, const struct stat *st, const char *dir, const char *name, struct links_file **ret_file);
+
+/* Takes the next further name off, strings included (free(3)). False: none is left. The file stays until links_done(). */
+bool links_take(struct links *l, struct links_name *ret_name);
+
+void links_done(struct links *l); /* and zeroes it */
+
+#endif
