@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,16 +29,19 @@ static const struct option_row {
 	const char *name;
 	const char *argument; /* NULL: takes none */
 	const char *help;
+	size_t flag; /* the bool of struct arguments that it sets, or 0 */
 } rows[] = {
-	{ 'c', "config", "FILE", "read FILE instead of " CONFIG_FILE " (and FILE.d/*.conf)" },
-	{ 'C', "check-config", NULL, "say what is wrong with the configuration, and end" },
-	{ 'G', "generate-key", "NAME", "make a new key for client NAME, or in a file if it has a '/', and end" },
-	{ 'L', "list-keys", NULL, "list clients, their keys and exports, and end" },
-	{ 'S', "status", NULL, "show what the running daemon does, and end" },
-	{ 'J', "json", NULL, "with --status: for programs" },
-	{ 'd', "debug", NULL, "log everything" },
-	{ 'h', "help", NULL, "print this, and end" },
-	{ 'V', "version", NULL, "print the version, and end" },
+	{ 'c', "config", "FILE", "read FILE instead of " CONFIG_FILE " (and FILE.d/*.conf)", 0 },
+	{ 'C', "check-config", NULL, "say what is wrong with the configuration, and end",
+	  offsetof(struct arguments, check) },
+	{ 'G', "generate-key", "NAME", "make a new key for client NAME, or in a file if it has a '/', and end", 0 },
+	{ 'L', "list-keys", NULL, "list clients, their keys and exports, and end",
+	  offsetof(struct arguments, list_keys) },
+	{ 'S', "status", NULL, "show what the running daemon does, and end", offsetof(struct arguments, status) },
+	{ 'J', "json", NULL, "with --status: for programs", offsetof(struct arguments, json) },
+	{ 'd', "debug", NULL, "log everything", offsetof(struct arguments, debug) },
+	{ 'h', "help", NULL, "print this, and end", 0 },
+	{ 'V', "version", NULL, "print the version, and end", 0 },
 };
 
 #define SHORT_OPTIONS "c:dhV"
@@ -61,50 +65,55 @@ static void print_help(FILE *f)
 	fputs("\nSee rdcpd(8) and rdcpd.conf(5).\n", f);
 }
 
+/* The option that `val` stands for, if it only sets a flag. */
+static bool set_flag(struct arguments *a, int val)
+{
+	for (size_t i = 0; i < ROWS; i++) {
+		if (rows[i].val != val || !rows[i].flag)
+			continue;
+		*(bool *)((char *)a + rows[i].flag) = true;
+		return true;
+	}
+	return false;
+}
+
 /* Returns the status to end with, or -1 to go on. */
+static int parse_option(struct arguments *a, int val)
+{
+	if (set_flag(a, val))
+		return -1;
+	switch (val) {
+	case 'c':
+		a->config = optarg;
+		return -1;
+	case 'G':
+		a->generate_key = optarg;
+		return -1;
+	case 'h':
+		print_help(stdout);
+		return EXIT_OK;
+	case 'V':
+		puts("rdcpd " RDCP_VERSION);
+		return EXIT_OK;
+	default:
+		fputs("rdcpd: see 'rdcpd --help'\n", stderr);
+		return EXIT_USAGE;
+	}
+}
+
 static int parse(int argc, char **argv, struct arguments *a)
 {
 	struct option options[ROWS + 1] = { 0 };
-	int c;
+	int c, status = -1;
 
 	for (size_t i = 0; i < ROWS; i++)
 		options[i] = (struct option){ .name = rows[i].name,
 					      .has_arg = rows[i].argument ? required_argument : no_argument,
 					      .val = rows[i].val };
-	while ((c = getopt_long(argc, argv, SHORT_OPTIONS, options, NULL)) != -1) {
-		switch (c) {
-		case 'c':
-			a->config = optarg;
-			break;
-		case 'C':
-			a->check = true;
-			break;
-		case 'G':
-			a->generate_key = optarg;
-			break;
-		case 'L':
-			a->list_keys = true;
-			break;
-		case 'S':
-			a->status = true;
-			break;
-		case 'J':
-			a->json = true;
-			break;
-		case 'd':
-			a->debug = true;
-			break;
-		case 'h':
-			print_help(stdout);
-			return EXIT_OK;
-		case 'V':
-			puts("rdcpd " RDCP_VERSION);
-			return EXIT_OK;
-		default:
-			fputs("rdcpd: see 'rdcpd --help'\n", stderr);
-			return EXIT_USAGE;
-		}
-	}
+	while (status < 0 && (c = getopt_long(argc, argv, SHORT_OPTIONS, options, NULL)) != -1)
+		status = parse_option(a, c);
+	if (status >= 0)
+		return status;
 	if (optind < argc) {
 		fprintf(stderr, "rdcpd: unexpected argument '%s'; see 'rdcpd --help'\n", argv[optind]);
 		return EXIT_USAGE;

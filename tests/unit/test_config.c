@@ -17,148 +17,9 @@
 #include "common/key.h"
 #include "common/util.h"
 #include "rdcpd/config.h"
+#include "conf_dir.h"
 
 Suite *config_suite(void);
-
-static char dir[256];
-static char conf[300];
-
-/* What was said in the last load. */
-static struct {
-	char text[16384]; /* a line each */
-	unsigned int errors, warnings;
-} said;
-
-static void say(void *owner, int level, const char *text)
-{
-	size_t n = strlen(said.text);
-
-	ck_assert_ptr_eq(owner, &said);
-	ck_assert(level == LOG_ERR || level == LOG_WARNING);
-	said.errors += level == LOG_ERR;
-	said.warnings += level == LOG_WARNING;
-	snprintf(said.text + n, sizeof(said.text) - n, "%s\n", text);
-}
-
-/* `text` with each '@/' replaced; freed by the caller. */
-static char *expand(const char *text)
-{
-	char *out = NULL;
-	size_t size = 0;
-	FILE *f = open_memstream(&out, &size);
-
-	ck_assert_ptr_nonnull(f);
-	for (; *text; text++) {
-		if (text[0] == '@' && text[1] == '/')
-			fputs(dir, f);
-		else
-			fputc(*text, f);
-	}
-	fclose(f);
-	return out;
-}
-
-static void put_bytes(const char *name, const void *bytes, size_t len)
-{
-	char path[600];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	f = fopen(path, "w");
-	ck_assert_ptr_nonnull(f);
-	ck_assert_uint_eq(fwrite(bytes, 1, len, f), len);
-	ck_assert_int_eq(fclose(f), 0);
-}
-
-static void put(const char *name, const char *text)
-{
-	_cleanup_free_ char *bytes = expand(text);
-
-	put_bytes(name, bytes, strlen(bytes));
-}
-
-static void make_dir(const char *name)
-{
-	char path[600];
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	ck_assert_int_eq(mkdir(path, 0755), 0);
-}
-
-static void setup(void)
-{
-	const char *tmp = getenv("TMPDIR");
-	char path[300];
-
-	snprintf(dir, sizeof(dir), "%s/rdcp-config.XXXXXX", tmp ? tmp : "/tmp");
-	ck_assert_ptr_nonnull(mkdtemp(dir));
-	snprintf(conf, sizeof(conf), "%s/rdcpd.conf", dir);
-	make_dir("a");
-	make_dir("b");
-	snprintf(path, sizeof(path), "%s/one.key", dir);
-	ck_assert_int_eq(key_generate(path), 0);
-	snprintf(path, sizeof(path), "%s/two.key", dir);
-	ck_assert_int_eq(key_generate(path), 0);
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	return remove(path);
-}
-
-static void teardown(void)
-{
-	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
-
-static int load(struct config **ret)
-{
-	memset(&said, 0, sizeof(said));
-	return config_load(conf, say, &said, ret);
-}
-
-static struct config *load_good(const char *text)
-{
-	struct config *c = NULL;
-	int err;
-
-	put("rdcpd.conf", text);
-	err = load(&c);
-	ck_assert_msg(!err, "%s: %s", strerror(-err), said.text);
-	ck_assert_uint_eq(said.errors, 0);
-	return c;
-}
-
-/* The load fails, and one of the lines said is exactly this. */
-static void expect_said(const char *line)
-{
-	struct config *c = (struct config *)&said;
-	_cleanup_free_ char *want = expand(line);
-	size_t len = strlen(want);
-	const char *p;
-
-	ck_assert_int_eq(load(&c), -EINVAL);
-	ck_assert_ptr_eq(c, &said); /* untouched */
-	ck_assert_uint_gt(said.errors, 0);
-	for (p = said.text; (p = strstr(p, want)); p++)
-		if ((p == said.text || p[-1] == '\n') && p[len] == '\n')
-			return;
-	ck_abort_msg("not said: %s\nbut: %s", want, said.text);
-}
-
-/* As above, and nothing else was wrong. */
-static void expect_only(const char *text, const char *line)
-{
-	put("rdcpd.conf", text);
-	expect_said(line);
-	ck_assert_msg(said.errors == 1, "%s", said.text);
-}
-
-#define EXPORT "[export a]\npath = @/a\n"
-#define CLIENT "[client one]\nkey-file = @/one.key\n"
-#define GOOD "[daemon]\nauth = key\n" EXPORT CLIENT
-#define OPEN "[daemon]\nauth = none\n" EXPORT
-#define DAEMON(line) "[daemon]\nauth = none\n" line "\n" EXPORT
 
 /* ---- what a good file means ------------------------------------------------------------------------------------- */
 
@@ -502,111 +363,6 @@ START_TEST(a_missing_key_file_is_refused)
 }
 END_TEST
 
-/* ---- files ------------------------------------------------------------------------------------------------------ */
-
-START_TEST(a_missing_file_is_said)
-{
-	_cleanup_free_ char *want = expand("@/rdcpd.conf: cannot be read: No such file or directory\n");
-	struct config *c = NULL;
-
-	ck_assert_int_eq(load(&c), -ENOENT);
-	ck_assert_ptr_null(c);
-	ck_assert_str_eq(said.text, want);
-}
-END_TEST
-
-START_TEST(a_directory_or_fifo_as_file_is_refused_without_waiting)
-{
-	struct config *c = NULL;
-
-	make_dir("rdcpd.conf");
-	ck_assert_int_eq(load(&c), -EISDIR);
-	ck_assert_int_eq(rmdir(conf), 0);
-	ck_assert_int_eq(mkfifo(conf, 0600), 0);
-	ck_assert_int_eq(load(&c), -EINVAL);
-	ck_assert_ptr_nonnull(strstr(said.text, "not a regular file"));
-	ck_assert_uint_eq(said.errors, 1);
-}
-END_TEST
-
-START_TEST(a_huge_file_is_refused)
-{
-	struct config *c = NULL;
-
-	put("rdcpd.conf", GOOD);
-	ck_assert_int_eq(truncate(conf, MIB + 1), 0);
-	ck_assert_int_eq(load(&c), -EFBIG);
-}
-END_TEST
-
-START_TEST(drop_ins_override_and_extend_in_order)
-{
-	struct config *c;
-
-	make_dir("rdcpd.conf.d");
-	put("rdcpd.conf.d/20-b.conf", "[daemon]\nmax-sessions = 20\n[export b]\npath = @/b\n");
-	put("rdcpd.conf.d/10-a.conf", "[daemon]\nmax-sessions = 10\nio-threads = 9\n[export a]\naccess = read-write\n");
-	put("rdcpd.conf.d/.hidden.conf", "[nonsense]\n");
-	put("rdcpd.conf.d/30-x.conf.bak", "[nonsense]\n");
-	put("rdcpd.conf.d/.conf", "[nonsense]\n");
-	c = load_good(DAEMON("max-sessions = 1"));
-	ck_assert_uint_eq(c->max_sessions, 20);
-	ck_assert_uint_eq(c->io_threads, 9);
-	ck_assert_int_eq(c->auth, CONFIG_AUTH_NONE);
-	ck_assert_uint_eq(c->export_count, 2);
-	ck_assert(c->exports[0].writable);
-	ck_assert_str_eq(c->exports[1].name, "b");
-	config_unref(c);
-}
-END_TEST
-
-START_TEST(a_mistake_in_a_drop_in_names_the_drop_in)
-{
-	make_dir("rdcpd.conf.d");
-	put("rdcpd.conf", OPEN);
-	put("rdcpd.conf.d/x.conf", "# x\n[export a]\npath = @/none\n");
-	expect_said("@/rdcpd.conf.d/x.conf:3: export 'a': '@/none': No such file or directory");
-	put("rdcpd.conf.d/x.conf", "[daemon]\nauth = key\nauth = none\n" CLIENT);
-	expect_said("@/rdcpd.conf.d/x.conf:3: 'auth' is there already, in line 2");
-	ck_assert_uint_eq(said.errors, 1);
-}
-END_TEST
-
-START_TEST(an_overridden_path_need_not_exist)
-{
-	struct config *c;
-
-	make_dir("rdcpd.conf.d");
-	put("rdcpd.conf.d/x.conf", EXPORT);
-	c = load_good("[daemon]\nauth = none\n[export a]\npath = /no/such/path\n");
-	config_unref(c);
-}
-END_TEST
-
-START_TEST(the_shipped_file_starts_no_daemon_by_itself_and_needs_one_line)
-{
-	static const char *const places[] = { "rdcpd/rdcpd.conf", "../rdcpd/rdcpd.conf", "../../rdcpd/rdcpd.conf" };
-	char text[16384] = "";
-	struct config *c = NULL;
-	FILE *f = NULL;
-
-	for (size_t i = 0; !f && i < ARRAY_SIZE(places); i++)
-		f = fopen(places[i], "r");
-	if (!f)
-		return; /* not run from the source tree */
-	ck_assert_uint_gt(fread(text, 1, sizeof(text) - 1, f), 0);
-	fclose(f);
-	put_bytes("rdcpd.conf", text, strlen(text));
-	make_dir("rdcpd.conf.d");
-	put("rdcpd.conf.d/test.conf", "[export rdcp]\npath = @/a\n");
-	ck_assert_int_eq(load(&c), -EINVAL);
-	ck_assert_ptr_nonnull(strstr(said.text, ": [daemon] does not say who may connect"));
-	ck_assert_msg(said.errors == 1, "%s", said.text);
-	put("rdcpd.conf.d/test.conf", "[daemon]\nauth = none\n[export rdcp]\npath = @/a\n");
-	config_unref(load_good(text));
-}
-END_TEST
-
 static void add_tests(TCase *tc)
 {
 	tcase_add_test(tc, smallest_file_gets_the_documented_defaults);
@@ -624,13 +380,6 @@ static void add_tests(TCase *tc)
 	tcase_add_test(tc, one_path_may_be_read_only_for_one_client_and_writable_for_another);
 	tcase_add_test(tc, a_key_file_open_to_others_is_refused);
 	tcase_add_test(tc, a_missing_key_file_is_refused);
-	tcase_add_test(tc, a_missing_file_is_said);
-	tcase_add_test(tc, a_directory_or_fifo_as_file_is_refused_without_waiting);
-	tcase_add_test(tc, a_huge_file_is_refused);
-	tcase_add_test(tc, drop_ins_override_and_extend_in_order);
-	tcase_add_test(tc, a_mistake_in_a_drop_in_names_the_drop_in);
-	tcase_add_test(tc, an_overridden_path_need_not_exist);
-	tcase_add_test(tc, the_shipped_file_starts_no_daemon_by_itself_and_needs_one_line);
 }
 
 Suite *config_suite(void)
@@ -638,7 +387,7 @@ Suite *config_suite(void)
 	Suite *s = suite_create("config");
 	TCase *tc = tcase_create("config");
 
-	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_checked_fixture(tc, conf_setup, conf_teardown);
 	add_tests(tc);
 	suite_add_tcase(s, tc);
 	return s;
