@@ -8,12 +8,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "beneath.h"
 #include "cleanup.h"
 #include "error.h"
 #include "infile.h"
+#include "outfile.h"
+#include "stream.h"
 #include "sys.h"
 #include "util.h"
 
@@ -100,6 +103,15 @@ int infile_open_seen(struct infile *f, int top, const char *path, bool follow, c
 	return 0;
 }
 
+void infile_open_stream(struct infile *f, struct stream *stream)
+{
+	f->fd = stream->fd;
+	f->stream = stream;
+	f->unsized = true;
+	f->stat = (struct stat){ .st_mode = S_IFREG | (0666 & ~outfile_umask()) };
+	clock_gettime(CLOCK_REALTIME, &f->stat.st_mtim);
+}
+
 int infile_find_holes(struct infile *f)
 {
 	return f->unsized ? 0 : extents_read(&f->extents, f->fd, &f->stat);
@@ -109,6 +121,8 @@ ssize_t infile_read(const struct infile *f, void *buf, size_t len, uint64_t offs
 {
 	size_t got = 0;
 
+	if (f->stream)
+		return stream_read(f->stream, buf, len);
 	while (got < len) {
 		ssize_t n = sys_pread(f->fd, (char *)buf + got, len - got, (off_t)(offset + got));
 
@@ -140,7 +154,7 @@ int infile_check(const struct infile *f)
 
 void infile_close(struct infile *f)
 {
-	if (f->fd >= 0)
+	if (f->fd >= 0 && !f->stream)
 		sys_close(f->fd); /* nothing was written: nothing can be lost */
 	f->fd = -1;
 }

@@ -12,11 +12,14 @@
 
 #include "extent.h"
 
+struct stream;
+
 struct infile {
 	int fd;                 /* -1: not open */
 	bool unsized;           /* st_size is 0 but there is something to read: /proc */
 	struct stat stat;       /* when it was opened */
 	struct extents extents; /* its data */
+	struct stream *stream;  /* it is no file but this, borrowed; or NULL */
 };
 
 void infile_init(struct infile *f);
@@ -26,6 +29,12 @@ void infile_init(struct infile *f);
  * -EISDIR: a directory. -ENOTSUP: neither (FIFO, socket, device). Else as open(2). Symlinks are followed.
  */
 int infile_open(struct infile *f, int root, const char *path);
+
+/*
+ * What comes out of `stream` in its place: unsized, and has to be read in order by one worker at a time. As files of no name have them,
+ * its permission bits are those that the umask leaves, its time is now.
+ */
+void infile_open_stream(struct infile *f, struct stream *stream);
 
 /* Finds its holes, so that only `extents` need be read; without, all of it is data. */
 int infile_find_holes(struct infile *f);

@@ -27,6 +27,7 @@
 #include "log.h"
 #include "outfile.h"
 #include "place.h"
+#include "stream.h"
 #include "sys.h"
 #include "util.h"
 
@@ -291,6 +292,12 @@ int outfile_hard_link_in(struct outfile *f, int dir, const char *name, int top, 
 	return r < 0 ? give_up(f, r, name) : 0;
 }
 
+void outfile_open_stream(struct outfile *f, struct stream *stream)
+{
+	f->fd = stream->fd;
+	f->stream = stream;
+}
+
 /* ---- reserve ------------------------------------------------------------------------------------------------ */
 
 /* tmpfs would have to clear every page, only to be written over; what cannot reserve (NFS) can at least be asked. */
@@ -308,7 +315,7 @@ int outfile_reserve(const struct outfile *f, uint64_t size)
 	struct statfs st;
 	int r;
 
-	if (!size || size > INT64_MAX)
+	if (!size || size > INT64_MAX || f->stream)
 		return 0; /* too large is found when it is written */
 	if (fstatfs(f->fd, &st) == 0 && st.f_type == TMPFS_MAGIC)
 		return ask_for_room(f->fd, size);
@@ -326,6 +333,8 @@ int outfile_write(const struct outfile *f, const void *buf, size_t len, uint64_t
 {
 	size_t done = 0;
 
+	if (f->stream)
+		return stream_write(f->stream, buf, len, offset);
 	while (done < len) {
 		ssize_t n = sys_pwrite(f->fd, (const char *)buf + done, len - done, (off_t)(offset + done));
 
@@ -391,9 +400,12 @@ static int set_size(const struct outfile *f, uint64_t size)
 
 int outfile_finish(struct outfile *f, uint64_t size, const struct outfile_attrs *attrs)
 {
-	int r = f->has_size ? 0 : set_size(f, size);
 	mode_t mode;
+	int r;
 
+	if (f->stream)
+		return stream_write(f->stream, NULL, 0, size);
+	r = f->has_size ? 0 : set_size(f, size);
 	if (r < 0)
 		return r;
 	mode = outfile_keep(f->fd, attrs);
@@ -410,6 +422,8 @@ int outfile_sync(const struct outfile *f)
 
 	if (f->fd < 0) /* a link: made durable by its directory */
 		return 0;
+	if (f->stream)
+		return stream_sync(f->stream);
 	do {
 		r = sys_fsync(f->fd) < 0 ? -errno : 0;
 	} while (r == -EINTR);
@@ -470,7 +484,7 @@ void outfile_discard(struct outfile *f)
 {
 	char shown[512];
 
-	if (f->fd >= 0)
+	if (f->fd >= 0 && !f->stream)
 		sys_close(f->fd); /* its content does not matter */
 	if (f->temp[0] && sys_unlinkat(f->dir_fd, f->temp) < 0 && errno != ENOENT)
 		log_warning("cannot remove '%s': %m, ignoring", escape_name(f->temp, shown, sizeof(shown)));

@@ -32,6 +32,8 @@ struct outfile_attrs {
 	char *why;                     /* ATTRIBUTES_WHY_MAX: one that could not be set, see attributes.h. No failure */
 };
 
+struct stream;
+
 struct outfile {
 	int dir_fd;       /* the directory that holds it, O_PATH; -1: nothing open */
 	bool dir_is_lent; /* and is not ours to close */
@@ -39,9 +41,10 @@ struct outfile {
 	bool entered;     /* the path is a directory, and the file is path/name */
 	bool replaces;    /* there was a regular file: without preserve its permission bits are kept */
 	mode_t replaced_mode;
-	bool has_size;     /* set by who wrote it from the start to the end, once: nothing to truncate */
-	bool has_mode;     /* it was made with the mode that it shall have, unless it is to be preserved */
-	bool is_hard_link; /* nothing of it is ours but the name */
+	bool has_size;         /* set by who wrote it from the start to the end, once: nothing to truncate */
+	bool has_mode;         /* it was made with the mode that it shall have, unless it is to be preserved */
+	bool is_hard_link;     /* nothing of it is ours but the name */
+	struct stream *stream; /* it is no file but this, borrowed; or NULL */
 	char name[NAME_MAX + 1];
 	char temp[NAME_MAX + 1]; /* "" when there is none on disk */
 };
@@ -77,6 +80,12 @@ int outfile_create_in(struct outfile *f, int dir, const char *name, mode_t mode,
 int outfile_symlink_in(struct outfile *f, int dir, const char *name, const char *text,
 		       const struct outfile_attrs *attrs, unsigned int flags);
 int outfile_hard_link_in(struct outfile *f, int dir, const char *name, int top, const char *to, unsigned int flags);
+
+/*
+ * What goes into `stream` in its place: has neither a temporary nor a name nor attributes, and has to be written in order by one worker at
+ * a time. There is nothing to commit; what was written stays.
+ */
+void outfile_open_stream(struct outfile *f, struct stream *stream);
 
 /*
  * Room for `size` bytes, as far as the file system can say or do: -ENOSPC, -EDQUOT and -EFBIG are known before anything is sent. The

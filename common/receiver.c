@@ -18,6 +18,7 @@
 #include "peer.h"
 #include "receiver_impl.h"
 #include "slab.h"
+#include "stream.h"
 #include "util.h"
 
 void receiver_schedule(struct receiver *r)
@@ -53,6 +54,8 @@ void receive_file_fail(struct receive_file *f, enum status status, const char *t
 		return;
 	f->status = status;
 	snprintf(f->text, sizeof(f->text), "%s", text);
+	if (f->place.stream)
+		stream_cancel(f->place.stream); /* or it would be told when the reader has read */
 }
 
 void receive_file_fail_errno(struct receive_file *f, int error)
@@ -411,6 +414,9 @@ void receiver_stop(struct receiver *r)
 	if (r->stopped)
 		return;
 	r->stopped = true;
+	for (unsigned int i = 0; i < RECEIVER_MAX_FILES; i++)
+		if (r->files[i].state != FILE_FREE && r->files[i].place.stream)
+			stream_cancel(r->files[i].place.stream);
 	if (!r->jobs)
 		r->events->idle(r->owner);
 }

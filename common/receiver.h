@@ -21,6 +21,7 @@
 
 struct peer;
 struct slab;
+struct stream;
 
 #define RECEIVER_MAX_FILES 256 /* between FILE and RESULT in one session; a large one has two descriptors */
 
@@ -29,8 +30,9 @@ struct receive_place {
 	int root;            /* borrowed until file_done() */
 	char path[PATH_MAX]; /* in file_done(): of the file, also when it was a directory */
 	char name[NAME_MAX + 1];
-	size_t below;       /* of an entry of a tree: where in `path` its path from the top begins; else 0 */
-	unsigned int flags; /* enum place_flags */
+	size_t below;          /* of an entry of a tree: where in `path` its path from the top begins; else 0 */
+	unsigned int flags;    /* enum place_flags */
+	struct stream *stream; /* borrowed: it goes here and `path` is only for messages; or NULL */
 	uint32_t
 		wishes; /* enum wire_file_flags: the sender's; those of WIRE_FILE_WISHES place() may replace by its own */
 };

@@ -245,6 +245,10 @@ static int create(struct receive_file *f)
 {
 	int r;
 
+	if (f->place.stream) {
+		outfile_open_stream(&f->out, f->place.stream);
+		return 0;
+	}
 	if (f->dir) { /* what is to be given to another user, or has ACLs, is closed to everybody meanwhile */
 		r = outfile_create_in(&f->out, f->dir->fd, f->place.name, receive_file_keeps(f) ? 0600 : f->said.mode,
 				      f->place.flags);
@@ -314,7 +318,7 @@ static void on_whole(struct io_job *job)
 
 static bool is_here(const struct receive_file *f)
 {
-	return f->closed && !(f->said.flags & WIRE_FILE_UNSIZED);
+	return f->closed && !(f->said.flags & WIRE_FILE_UNSIZED) && !f->place.stream;
 }
 
 /* ---- the queue ---------------------------------------------------------------------------------------------- */

@@ -73,6 +73,7 @@ struct receive_file {
 	char why[ATTRIBUTES_WHY_MAX]; /* what of them could not be given to it, or "" */
 	struct digest digest;
 	struct receive_chunk *waiting, **waiting_tail;
+	bool storing;         /* of a stream: a worker has a chunk, the others wait */
 	unsigned int pending; /* chunks with a worker or waiting */
 	uint64_t received;    /* bytes announced by DATA */
 	uint64_t end;         /* where the last of them ends in the file */

@@ -58,12 +58,16 @@ static void chunk_stored(struct receive_chunk *c)
 
 	if (c->result == STATUS_CORRUPT)
 		receive_file_fail(f, STATUS_CORRUPT, "");
+	else if (c->result != STATUS_OK && f->place.stream)
+		receive_file_fail_at_destination(f, c->error);
 	else if (c->result != STATUS_OK)
 		receive_file_fail_errno(f, c->error);
 	else
 		f->receiver->stored_bytes += c->data.len;
 	chunk_release(c);
 }
+
+static void store_next(struct receive_file *f);
 
 static void on_stored(struct io_job *job)
 {
@@ -73,6 +77,10 @@ static void on_stored(struct io_job *job)
 	if (!receiver_job_ended(c->receiver))
 		return;
 	chunk_stored(c);
+	if (f->storing) {
+		f->storing = false;
+		store_next(f);
+	}
 	receive_file_maybe_leave_open(f);
 }
 
@@ -84,8 +92,33 @@ static void submit_quick(struct receive_chunk *c)
 	ioqueue_submit_quick(c->receiver->io, &c->job);
 }
 
+/* Of a stream: one after the other, as they came. A worker does it, the reader may take its time. */
+static void store_next(struct receive_file *f)
+{
+	struct receive_chunk *c;
+
+	while (!f->storing && (c = f->waiting)) {
+		f->waiting = c->next;
+		if (!f->waiting)
+			f->waiting_tail = &f->waiting;
+		if (f->status == STATUS_OK) {
+			f->storing = true;
+			receiver_submit(f->receiver, &c->job, run_store, on_stored);
+		} else {
+			chunk_release(c);
+		}
+	}
+}
+
 void receive_chunk_store(struct receive_chunk *c)
 {
+	if (c->file->place.stream) {
+		c->next = NULL;
+		*c->file->waiting_tail = c;
+		c->file->waiting_tail = &c->next;
+		store_next(c->file);
+		return;
+	}
 	if (c->file->status == STATUS_OK)
 		submit_quick(c);
 	else
@@ -96,6 +129,10 @@ void receive_file_store_waiting(struct receive_file *f)
 {
 	struct receive_chunk *c;
 
+	if (f->place.stream) {
+		store_next(f);
+		return;
+	}
 	while ((c = f->waiting)) {
 		f->waiting = c->next;
 		receive_chunk_store(c);

@@ -17,6 +17,7 @@
 #include "peer.h"
 #include "sender_impl.h"
 #include "slab.h"
+#include "stream.h"
 #include "util.h"
 
 void sender_schedule(struct sender *s)
@@ -52,6 +53,8 @@ void send_file_fail(struct send_file *f, enum status status, const char *text)
 	f->status = status;
 	snprintf(f->text, sizeof(f->text), "%s", text);
 	f->all_filled = true;
+	if (f->item.stream)
+		stream_cancel(f->item.stream); /* nothing of it is wanted any more */
 }
 
 void send_file_fail_errno(struct send_file *f, int error)
@@ -130,6 +133,11 @@ static void run_open(struct io_job *job)
 {
 	struct send_file *f = container_of(job, struct send_file, job);
 
+	if (f->item.stream) {
+		infile_open_stream(&f->in, f->item.stream);
+		f->job_result = 0;
+		return;
+	}
 	f->job_result = f->item.recurse ? sender_tree_open(f->sender, f) : -ENOTDIR;
 	if (f->job_result == -ENOTDIR)
 		f->job_result = open_source(f);
@@ -512,6 +520,9 @@ void sender_stop(struct sender *s)
 	if (s->stopped)
 		return;
 	s->stopped = true;
+	for (unsigned int i = 0; i < s->max_files; i++)
+		if (s->files[i].item.stream)
+			stream_cancel(s->files[i].item.stream);
 	if (!s->jobs)
 		s->events->idle(s->owner);
 }

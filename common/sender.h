@@ -26,6 +26,7 @@
 struct links_file;
 struct peer;
 struct slab;
+struct stream;
 
 /* What to send. Strings are malloc'ed; the sender takes and frees them. */
 struct send_item {
@@ -41,6 +42,7 @@ struct send_item {
 	bool hard_links;  /* and further names of a file in it become hard links */
 	bool seen;        /* a regular file, and `stat` says what it was when it was looked at */
 	struct stat stat;
+	struct stream *stream;    /* borrowed: the source is this and no file, `path` is only for messages; or NULL */
 	char *link;               /* LINK.text, or NULL */
 	enum status status;       /* not OK: it cannot be sent, and the peer is to know */
 	const char *why;          /* a sentence for `status`, static storage; or NULL */

@@ -82,6 +82,10 @@ static void on_filled(struct io_job *job)
 
 static void start_fill(struct sender *s, struct send_slot *slot)
 {
+	if (slot->chunks->file->item.stream) { /* nobody knows when there will be something to read */
+		sender_submit(s, &slot->job, run_fill, on_filled);
+		return;
+	}
 	slot->job.run = run_fill;
 	slot->job.done = on_filled;
 	s->jobs++;

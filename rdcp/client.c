@@ -335,11 +335,14 @@ static int list_sources(struct client *c)
 	if (!c->sources)
 		return -ENOMEM;
 	for (unsigned int i = 0; i < o->source_count; i++) {
+		c->sources[i].stream = location_is_stream(&o->sources[i]);
 		c->sources[i].path = o->pull ? o->sources[i].path : o->sources[i].text;
+		if (c->sources[i].stream)
+			c->sources[i].path = "standard input";
 		c->sources[i].name = last_component(c->sources[i].path);
 		if (!c->sources[i].name)
 			return -ENOMEM;
-		c->sources[i].exact = has_no_name(c->sources[i].name);
+		c->sources[i].exact = c->sources[i].stream || has_no_name(c->sources[i].name);
 	}
 	return 0;
 }
@@ -371,6 +374,19 @@ static bool resolve(struct client *c, struct addrinfo **ret_addresses)
 	return r == 0;
 }
 
+/* Where the file itself goes to standard output, its progress cannot; and not to the terminal where it is shown, either. */
+static void start_progress(struct client *c)
+{
+	enum progress_mode mode = c->options->quiet ? PROGRESS_NEVER : c->options->progress;
+	int fd = STDOUT_FILENO;
+
+	if (location_is_stream(&c->options->target)) {
+		mode = isatty(fd) ? PROGRESS_NEVER : mode;
+		fd = STDERR_FILENO;
+	}
+	progress_init(&c->progress, fd, mode, now_ns());
+}
+
 static void run_loop(struct client *c, const struct addrinfo *addresses)
 {
 	int r = watch_signals(c);
@@ -378,8 +394,7 @@ static void run_loop(struct client *c, const struct addrinfo *addresses)
 	if (r == 0) {
 		peer_init(&c->peer, &c->loop, c->options->timeout_ns, &peer_events, c);
 		c->redraw.expired = on_redraw;
-		progress_init(&c->progress, STDOUT_FILENO, c->options->quiet ? PROGRESS_NEVER : c->options->progress,
-			      now_ns());
+		start_progress(c);
 		if (c->progress.fd >= 0)
 			loop_timer_set(&c->loop, &c->redraw, now_ns());
 		connect_start(&c->connect, &c->loop, c->options, addresses, c->have_key ? &c->key : NULL,
@@ -444,7 +459,7 @@ static void copy(struct client *c)
 
 int client_run(const struct options *o)
 {
-	struct client c = { .options = o, .signal_source.fd = -1, .progress.fd = -1 };
+	struct client c = { .options = o, .signal_source.fd = -1, .progress.fd = -1, .stream.cancel_fd = -1 };
 	int code = EXITCODE_FAILED;
 
 	if (list_sources(&c) < 0) {
@@ -456,6 +471,7 @@ int client_run(const struct options *o)
 	for (unsigned int i = 0; c.sources && i < c.source_count; i++)
 		free(c.sources[i].name);
 	free(c.sources);
+	stream_done(&c.stream);
 	key_wipe(&c.key);
 	return code;
 }

@@ -17,6 +17,7 @@
 #include "common/receiver.h"
 #include "common/sender.h"
 #include "common/slab.h"
+#include "common/stream.h"
 #include "connect.h"
 #include "hint.h"
 #include "options.h"
@@ -26,6 +27,7 @@
 struct client_source {
 	const char *path; /* local, or at the host; borrowed from the options */
 	char *name;       /* its last component, owned */
+	bool stream;      /* push: standard input, and `path` is what that is called */
 	bool exact;       /* it has none ("..", "/"): what is in it goes into the destination itself */
 	struct stat stat; /* push: when it was looked at */
 	bool settled;     /* copied, or failed and told */
@@ -54,6 +56,7 @@ struct client {
 	struct peer peer;
 	struct slab slab;
 	struct ioqueue *io;
+	struct stream stream;         /* standard input or output, when it is copied */
 	struct sender *sender;        /* push */
 	struct receiver *receiver;    /* pull */
 	bool window_sent, gets_ended; /* pull */

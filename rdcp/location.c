@@ -277,9 +277,6 @@ int location_parse(const char *text, struct location *ret_loc, char *why, size_t
 
 	if (*text == '\0')
 		return refuse(&p, -EINVAL, "an empty name is no file");
-	if (strcmp(text, "-") == 0)
-		return refuse(&p, -ENOTSUP,
-			      "copying standard input or output is not supported; a file of that name is written ./-");
 	if (strncasecmp(text, SCHEME, strlen(SCHEME)) == 0)
 		return parse_url(&p, ret_loc);
 	if (begins_bracketed(text))

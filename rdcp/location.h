@@ -5,6 +5,7 @@
  *   HOST:PATH                 remote: the first ':' that no '/' precedes, as with scp
  *   [IPv6%zone]:PATH          remote
  *   rdcp://HOST[:PORT]/PATH   remote; everything from the '/' on is the path, percent-decoded, '?' and '#' are nothing special
+ *   -                         standard input, or output: local, see location_is_stream()
  *   anything else             local; ./a:b is how a local file with a colon is written
  *
  * A remote PATH may be relative (to the first export) or absolute; an empty one is ".".
@@ -24,7 +25,7 @@ struct location {
 };
 
 /*
- * -EINVAL: not a location. -ENAMETOOLONG. -ENOTSUP: reserved ("-"). -ENOMEM.
+ * -EINVAL: not a location. -ENAMETOOLONG. -ENOMEM.
  * `why` gets a sentence for the user, names escaped, that says what to write instead. Release with location_done().
  */
 int location_parse(const char *text, struct location *ret_loc, char *why, size_t why_size);
@@ -37,6 +38,12 @@ void location_done(struct location *loc); /* fine on a zeroed struct */
 static inline bool location_is_remote(const struct location *loc)
 {
 	return loc->host != NULL;
+}
+
+/* "-": standard input or output. A file of that name is written ./- */
+static inline bool location_is_stream(const struct location *loc)
+{
+	return !loc->host && loc->text[0] == '-' && loc->text[1] == '\0';
 }
 
 /* Is there a local file with the very name of this remote operand? For a hint when the host cannot be reached. */

@@ -12,16 +12,15 @@
 #include "exitcode.h"
 #include "options.h"
 
-/* A descriptor 0, 1 or 2 that was closed must not become the first file or socket that is opened. */
+/*
+ * A descriptor 0, 1 or 2 that was closed must not become the first file or socket that is opened. What takes its place cannot be used: a copy
+ * of standard input is no empty file then, but an error.
+ */
 static void occupy_standard_descriptors(void)
 {
-	int fd;
-
-	do
-		fd = open("/dev/null", O_RDWR);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd >= 0)
-		close(fd);
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			return; /* no /dev/null: nothing can be done */
 }
 
 static int log_level_of(const struct options *o)

@@ -328,6 +328,29 @@ static int parse_options(const struct parse *p, int argc, char **argv, struct op
 
 /* ---- operands ---- */
 
+/* "-" at one end. */
+static int check_streams(const struct parse *p, const struct options *o)
+{
+	const char *path = o->target.path;
+	bool in = false, out = location_is_stream(&o->target);
+
+	for (unsigned int i = 0; i < o->source_count; i++)
+		in = in || location_is_stream(&o->sources[i]);
+	if (!in && !out)
+		return 0;
+	if (in && out)
+		return refuse(p, -EINVAL, "standard input to standard output is no copy: name a host as HOST:PATH");
+	if (o->recursive)
+		return refuse(p, -EINVAL, "'-' is one stream of bytes: -r has no use for it, but tar(1) has");
+	if (in && o->source_count > 1)
+		return refuse(p, -EINVAL, "standard input, '-', can only be the one source; a file is written ./-");
+	if (out && o->source_count > 1)
+		return refuse(p, -EINVAL, "only one file can go to standard output, '-'; a file is written ./-");
+	if (in && location_is_remote(&o->target) && (!strcmp(path, ".") || path[strlen(path) - 1] == '/'))
+		return refuse(p, -EINVAL, "standard input has no name: name the file as HOST:PATH");
+	return 0;
+}
+
 static int check_directions(const struct parse *p, const struct options *o)
 {
 	bool remote = location_is_remote(&o->sources[0]);
@@ -372,7 +395,9 @@ static int parse_operands(const struct parse *p, char **args, unsigned int count
 	r = location_parse(args[count - 1], &o->target, p->why, p->why_size);
 	if (r < 0)
 		return r;
-	r = check_directions(p, o);
+	r = check_streams(p, o);
+	if (r == 0)
+		r = check_directions(p, o);
 	o->pull = r == 0 && !location_is_remote(&o->target);
 	return r;
 }

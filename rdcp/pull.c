@@ -7,9 +7,22 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "client.h"
 #include "common/outfile.h"
+
+/* Standard output: bytes as they come, nothing of what a file has. */
+static enum status place_stream(struct client *c, const struct wire_file *file, struct receive_place *ret_place)
+{
+	if (file->flags & (WIRE_FILE_DIRECTORY | WIRE_FILE_SYMLINK | WIRE_FILE_HARD_LINK))
+		return STATUS_PROTOCOL;
+	ret_place->root = AT_FDCWD;
+	snprintf(ret_place->path, sizeof(ret_place->path), "standard output");
+	ret_place->stream = &c->stream;
+	ret_place->wishes = client_file_flags(c, &c->sources[file->request]);
+	return STATUS_OK;
+}
 
 static enum status on_place(void *owner, const struct wire_file *file, struct receive_place *ret_place, char *text)
 {
@@ -21,6 +34,8 @@ static enum status on_place(void *owner, const struct wire_file *file, struct re
 		return STATUS_PROTOCOL;
 	if ((file->flags & WIRE_FILE_DIRECTORY) && !c->options->recursive)
 		return STATUS_PROTOCOL;
+	if (location_is_stream(&c->options->target))
+		return place_stream(c, file, ret_place);
 	source = &c->sources[file->request];
 	flags = client_file_flags(c, source);
 	ret_place->root = AT_FDCWD;
@@ -117,8 +132,12 @@ void pull_on_writable(struct client *c)
 
 int pull_start(struct client *c)
 {
-	int r = receiver_new(&c->peer, &c->slab, c->io, &events, c, &c->receiver);
+	int r = 0;
 
+	if (location_is_stream(&c->options->target))
+		r = stream_init(&c->stream, STDOUT_FILENO);
+	if (r == 0)
+		r = receiver_new(&c->peer, &c->slab, c->io, &events, c, &c->receiver);
 	if (r == 0)
 		pull_on_writable(c);
 	return r;

@@ -9,10 +9,14 @@
 #include "client.h"
 
 /* What can be known before connecting is told before connecting: also when there is no daemon to talk to. */
-static int look_at(const struct client *c, struct client_source *source)
+static int look_at(struct client *c, struct client_source *source)
 {
 	struct stat *st = &source->stat;
 
+	if (source->stream) {
+		*st = (struct stat){ 0 };
+		return stream_init(&c->stream, STDIN_FILENO);
+	}
 	if (stat(source->path, st) < 0)
 		return -errno;
 	if (S_ISDIR(st->st_mode) && !c->options->recursive)
@@ -41,7 +45,7 @@ void push_check_sources(struct client *c)
 				      &(struct client_outcome){ .last = true,
 								.status = status_from_errno(r),
 								.text = r == -EISDIR ? "-r copies it" : "" });
-		else if (S_ISDIR(source->stat.st_mode))
+		else if (S_ISDIR(source->stat.st_mode) || source->stream)
 			c->sized = false;
 		else
 			c->total_bytes += bytes_in(&source->stat, c->options->dense);
@@ -69,6 +73,7 @@ static int on_next(void *owner, struct send_item *ret_item)
 		.dense = c->options->dense,
 		.seen = S_ISREG(source->stat.st_mode),
 		.stat = source->stat,
+		.stream = source->stream ? &c->stream : NULL,
 	};
 	return 1;
 }
@@ -78,6 +83,8 @@ static void on_file_done(void *owner, const struct send_item *item, uint64_t byt
 {
 	struct client *c = owner;
 
+	if (item->stream && by_peer && status == STATUS_IS_DIRECTORY)
+		text = "standard input has no name: name the file in it as HOST:PATH";
 	client_settle(c, &c->sources[item->request],
 		      &(struct client_outcome){ .below = item->flags & WIRE_FILE_BELOW ? item->path : NULL,
 						.directory = item->flags & WIRE_FILE_DIRECTORY,

@@ -188,9 +188,28 @@ START_TEST(bad_url_is_refused)
 }
 END_TEST
 
-START_TEST(standard_input_is_reserved)
+START_TEST(a_dash_is_a_stream_and_a_path_to_one_a_file)
 {
-	expect_refused("-", -ENOTSUP, "./-");
+	static const char *const files[] = { "./-", "--", "-x", "/-" };
+	struct location loc;
+
+	expect_local("-");
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		ck_assert_int_eq(location_parse(files[i], &loc, why, sizeof(why)), 0);
+		ck_assert(!location_is_stream(&loc));
+		location_done(&loc);
+	}
+	ck_assert_int_eq(location_parse("host:-", &loc, why, sizeof(why)), 0);
+	ck_assert(!location_is_stream(&loc));
+	location_done(&loc);
+	ck_assert_int_eq(location_parse("-", &loc, why, sizeof(why)), 0);
+	ck_assert(location_is_stream(&loc));
+	location_done(&loc);
+}
+END_TEST
+
+START_TEST(an_empty_name_is_refused)
+{
 	expect_refused("", -EINVAL, "empty");
 }
 END_TEST
@@ -294,7 +313,8 @@ Suite *location_suite(void)
 	tcase_add_test(tc, names_that_no_host_has_are_refused);
 	tcase_add_test(tc, url_is_decoded);
 	tcase_add_test(tc, bad_url_is_refused);
-	tcase_add_test(tc, standard_input_is_reserved);
+	tcase_add_test(tc, a_dash_is_a_stream_and_a_path_to_one_a_file);
+	tcase_add_test(tc, an_empty_name_is_refused);
 	tcase_add_test(tc, path_limit_is_exact);
 	tcase_add_test(tc, short_buffer_for_the_sentence_is_terminated);
 	tcase_add_test(tc, host_operand_takes_more_forms);

@@ -105,6 +105,58 @@ START_TEST(every_option_is_stored)
 }
 END_TEST
 
+START_TEST(a_stream_is_the_one_end_of_one_copy)
+{
+	struct options o = accept_line("- host:dir/name");
+
+	ck_assert(!o.pull && location_is_stream(&o.sources[0]));
+	options_done(&o);
+	o = accept_line("host:file -");
+	ck_assert(o.pull && location_is_stream(&o.target));
+	options_done(&o);
+	o = accept_line("./- host:");
+	ck_assert(!location_is_stream(&o.sources[0]));
+	options_done(&o);
+	refuse_line("- -", "HOST:PATH");
+	refuse_line("- file", "local");
+	refuse_line("file -", "local");
+	refuse_line("- host:", "name the file");
+	refuse_line("- host:.", "name the file");
+	refuse_line("- host:dir/", "name the file");
+	refuse_line("- rdcp://host", "name the file");
+	refuse_line("-r - host:x", "-r");
+	refuse_line("-r host:x -", "-r");
+	refuse_line("- a host:x", "one source");
+	refuse_line("a - host:x", "one source");
+	refuse_line("- - host:x", "one source");
+	refuse_line("host:a host:b -", "one file");
+}
+END_TEST
+
+START_TEST(rates_have_suffixes_and_are_not_nothing)
+{
+	static const struct {
+		const char *line;
+		uint64_t rate;
+	} good[] = { { "--limit-rate=1 a h:x", 1 },
+		     { "--limit-rate 500k a h:x", 500 * KIB },
+		     { "--limit-rate=10M a h:x", 10 * MIB },
+		     { "--limit-rate=1G a h:x", GIB } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		struct options o = accept_line(good[i].line);
+
+		ck_assert_uint_eq(o.limit_rate, good[i].rate);
+		options_done(&o);
+	}
+	refuse_line("--limit-rate=0 a h:x", "bytes a second");
+	refuse_line("--limit-rate=-1 a h:x", "bytes a second");
+	refuse_line("--limit-rate=1T a h:x", "bytes a second");
+	refuse_line("--limit-rate=fast a h:x", "bytes a second");
+	refuse_line("--limit-rate=99999999999999999999 a h:x", "bytes a second");
+}
+END_TEST
+
 START_TEST(options_may_follow_operands)
 {
 	struct options o = accept_line("a h:x -p --slots 1");
@@ -226,8 +278,6 @@ START_TEST(directions_that_make_no_sense_are_refused)
 	refuse_line("a h:b c", "mixed");
 	refuse_line("h:a i:b dir", "several hosts");
 	refuse_line("h:a rdcp://h:7/b dir", "several hosts");
-	refuse_line("- h:x", "standard input");
-	refuse_line("h:x -", "standard input");
 	refuse_line("a joe@h:x", "-i KEYFILE");
 }
 END_TEST
@@ -394,6 +444,8 @@ Suite *options_suite(void)
 	tcase_add_test(tc, defaults_are_as_documented);
 	tcase_add_test(tc, every_option_is_stored);
 	tcase_add_test(tc, options_may_follow_operands);
+	tcase_add_test(tc, a_stream_is_the_one_end_of_one_copy);
+	tcase_add_test(tc, rates_have_suffixes_and_are_not_nothing);
 	tcase_add_test(tc, values_out_of_range_are_refused);
 	tcase_add_test(tc, limits_themselves_are_accepted);
 	tcase_add_test(tc, unknown_options_are_refused);
