@@ -81,6 +81,10 @@ unsigned int client_file_flags(const struct client *c, const struct client_sourc
 
 	if (o->preserve)
 		flags |= WIRE_FILE_PRESERVE;
+	if (o->archive)
+		flags |= WIRE_FILE_OWNER | WIRE_FILE_XATTRS | WIRE_FILE_SPECIAL;
+	if (o->archive && o->numeric_ids)
+		flags |= WIRE_FILE_NUMERIC_IDS;
 	if (o->fsync == OPTIONS_FSYNC_FILE)
 		flags |= WIRE_FILE_SYNC;
 	if (o->fsync == OPTIONS_FSYNC_NONE)

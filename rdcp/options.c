@@ -61,6 +61,9 @@ static const struct row rows[] = {
 	{ 'i', "identity", "KEYFILE", "prove this key; 'none': go without", TEXT, FIELD(identity), 0, 0 },
 	{ 'r', "recursive", NULL, "copy directories with all that is in them", YES, FIELD(recursive), 0, 0 },
 	{ 'p', "preserve", NULL, "keep modes and modification times", YES, FIELD(preserve), 0, 0 },
+	{ 'a', "archive", NULL, "-r -p, and owners, ACLs, attributes, hard links", YES, FIELD(archive), 0, 0 },
+	{ 0, "numeric-ids", NULL, "with -a: owners by number, not by name", YES, FIELD(numeric_ids), 0, 0 },
+	{ 'L', "dereference", NULL, "follow symlinks in directories", YES, FIELD(follow), 0, 0 },
 	{ 0, "no-clobber", NULL, "leave files alone that exist already", YES, FIELD(no_clobber), 0, 0 },
 	{ 0, "mkpath", NULL, "make missing directories on the way", YES, FIELD(make_path), 0, 0 },
 	{ 0, "no-sparse", NULL, "send holes as zeros", YES, FIELD(dense), 0, 0 },
@@ -321,6 +324,8 @@ static int parse_options(const struct parse *p, int argc, char **argv, struct op
 		if (o->action == OPTIONS_HELP || o->action == OPTIONS_VERSION)
 			return 0;
 	}
+	if (o->archive)
+		o->recursive = o->preserve = true;
 	if (o->slot_log2 + o->slots_log2 > MAX_WINDOW_LOG2)
 		return refuse(p, -EINVAL, "--slot-size times --slots is more than 4 GiB of memory");
 	return 0;

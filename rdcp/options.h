@@ -37,6 +37,8 @@ struct options {
 	enum options_action action;
 	const char *identity; /* -i as given, borrowed; NULL: not given; "none": no key, on purpose */
 	bool recursive, preserve, quiet, no_clobber, make_path, dense;
+	bool archive; /* recursive and preserve as well */
+	bool numeric_ids, follow;
 	unsigned int verbose; /* how often -v */
 	unsigned int port;    /* -P; 0: not given. See options_port() */
 	unsigned int slot_log2, slots_log2;

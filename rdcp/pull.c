@@ -105,13 +105,22 @@ static bool say_window(struct client *c)
 	return true;
 }
 
+static uint32_t get_flags(const struct options *o)
+{
+	uint32_t flags = (o->recursive ? WIRE_GET_TREE : 0) | (o->dense ? WIRE_GET_DENSE : 0) |
+			 (o->preserve ? WIRE_GET_PRESERVE : 0) | (o->follow ? WIRE_GET_FOLLOW : 0);
+
+	if (o->archive)
+		flags |= WIRE_GET_OWNER | WIRE_GET_XATTRS | WIRE_GET_HARD_LINKS;
+	return o->archive && o->numeric_ids ? flags | WIRE_GET_NUMERIC_IDS : flags;
+}
+
 static bool say_get(struct client *c, uint32_t request)
 {
 	struct wire_record rec = { .type = WIRE_GET };
 
 	rec.get.request = request;
-	rec.get.flags = (c->options->recursive ? WIRE_GET_TREE : 0) | (c->options->dense ? WIRE_GET_DENSE : 0) |
-			(c->options->preserve ? WIRE_GET_PRESERVE : 0);
+	rec.get.flags = get_flags(c->options);
 	rec.get.path = wire_text(c->sources[request].path);
 	return peer_send(&c->peer, &rec) == 0;
 }

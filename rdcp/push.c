@@ -71,6 +71,8 @@ static int on_next(void *owner, struct send_item *ret_item)
 		.flags = client_file_flags(c, source),
 		.recurse = S_ISDIR(source->stat.st_mode),
 		.dense = c->options->dense,
+		.follow = c->options->follow,
+		.hard_links = c->options->archive,
 		.seen = S_ISREG(source->stat.st_mode),
 		.stat = source->stat,
 		.stream = source->stream ? &c->stream : NULL,

@@ -114,6 +114,11 @@ static int read_access(const struct setting *s, const char *value, void *field, 
 	return read_word(value, "read-only", "read-write", field, why);
 }
 
+static int read_yes(const struct setting *s, const char *value, void *field, struct config_why *why)
+{
+	return read_word(value, "no", "yes", field, why);
+}
+
 static int read_listen(const struct setting *s, const char *value, void *field, struct config_why *why)
 {
 	struct config *c = container_of(field, struct config, listen);
@@ -191,6 +196,7 @@ static const struct setting daemon_settings[] = {
 static const struct setting export_settings[] = { { "path", read_path, offsetof(struct config_export, path), 0, 0 },
 						  { "access", read_access, offsetof(struct config_export, writable), 0,
 						    0 },
+						  { "setuid", read_yes, offsetof(struct config_export, setuid), 0, 0 },
 						  { NULL, NULL, 0, 0, 0 } };
 
 static const struct setting client_settings[] = {

@@ -43,6 +43,7 @@ struct config_export {
 	char *name;
 	char *path; /* absolute and plain: no '//', '.', '..' or trailing slash but in "/" itself */
 	bool writable;
+	bool setuid; /* a client may store setuid, setgid and sticky bits and file capabilities */
 };
 
 struct config_key {

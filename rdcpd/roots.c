@@ -34,6 +34,15 @@ void roots_close(struct roots *r)
 	r->fds = NULL;
 }
 
+const struct config_export *roots_export(const struct roots *r, int root)
+{
+	size_t i = 0;
+
+	while (i + 1 < r->grant->export_count && r->fds[i] != root)
+		i++;
+	return r->grant->exports[i];
+}
+
 enum status roots_locate(const struct roots *r, struct wire_text path, bool need_write, int *ret_root,
 			 char ret_relative[static ACCESS_RELATIVE_MAX], char ret_why[static WIRE_TEXT_MAX + 1])
 {

@@ -18,4 +18,7 @@ void roots_close(struct roots *r); /* fine on a zeroed struct */
 enum status roots_locate(const struct roots *r, struct wire_text path, bool need_write, int *ret_root,
 			 char ret_relative[static ACCESS_RELATIVE_MAX], char ret_why[static WIRE_TEXT_MAX + 1]);
 
+/* The export that a root of roots_locate() belongs to. */
+const struct config_export *roots_export(const struct roots *r, int root);
+
 #endif

@@ -46,6 +46,14 @@ static char *base_name(const char *path)
 	return strdup(!strcmp(path, ".") ? "-" : path);
 }
 
+static uint32_t file_flags(uint32_t get_flags)
+{
+	return (get_flags & WIRE_GET_PRESERVE ? WIRE_FILE_PRESERVE : 0) |
+	       (get_flags & WIRE_GET_OWNER ? WIRE_FILE_OWNER : 0) |
+	       (get_flags & WIRE_GET_XATTRS ? WIRE_FILE_XATTRS : 0) |
+	       (get_flags & WIRE_GET_NUMERIC_IDS ? WIRE_FILE_NUMERIC_IDS : 0);
+}
+
 static struct serve_get *new_get(struct serve *sv, const struct wire_get *said)
 {
 	char relative[ACCESS_RELATIVE_MAX], why[WIRE_TEXT_MAX + 1] = "";
@@ -57,7 +65,9 @@ static struct serve_get *new_get(struct serve *sv, const struct wire_get *said)
 	get->item.request = said->request;
 	get->item.recurse = said->flags & WIRE_GET_TREE;
 	get->item.dense = said->flags & WIRE_GET_DENSE;
-	get->item.flags = said->flags & WIRE_GET_PRESERVE ? WIRE_FILE_PRESERVE : 0;
+	get->item.follow = said->flags & WIRE_GET_FOLLOW;
+	get->item.hard_links = said->flags & WIRE_GET_HARD_LINKS;
+	get->item.flags = file_flags(said->flags);
 	get->item.path = get->status == STATUS_OK ? strdup(relative) : strndup(said->path.data, said->path.len);
 	get->item.target = strdup("");
 	get->item.name = get->item.path ? base_name(get->item.path) : NULL;

@@ -13,6 +13,9 @@
 _rdcp_options='
 -i --identity=KEYFILE
 -p --preserve
+-a --archive
+   --numeric-ids
+-L --dereference
    --no-clobber
    --fsync=end|file|none
 -q --quiet

@@ -26,7 +26,7 @@ static struct access *access_;
 
 static void add_export(size_t i, const char *name, const char *path, bool writable)
 {
-	config->exports[i] = (struct config_export){ strdup(name), strdup(path), writable };
+	config->exports[i] = (struct config_export){ strdup(name), strdup(path), writable, false };
 	config->everything[i] = &config->exports[i];
 }
 

@@ -18,9 +18,9 @@ static const struct config_export *list[] = { &exports[0], &exports[1], &exports
 
 static void setup(void)
 {
-	exports[0] = (struct config_export){ "main", "/srv/rdcp", true };
-	exports[1] = (struct config_export){ "docs", "/srv/rdcp/docs", false };
-	exports[2] = (struct config_export){ "data", "/data", false };
+	exports[0] = (struct config_export){ "main", "/srv/rdcp", true, false };
+	exports[1] = (struct config_export){ "docs", "/srv/rdcp/docs", false, false };
+	exports[2] = (struct config_export){ "data", "/data", false, false };
 }
 
 /* Counts nothing, is not done(). */
