@@ -61,7 +61,7 @@ static const struct row rows[] = {
 	{ 'i', "identity", "KEYFILE", "prove this key; 'none': go without", TEXT, FIELD(identity), 0, 0 },
 	{ 'r', "recursive", NULL, "copy directories with all that is in them", YES, FIELD(recursive), 0, 0 },
 	{ 'p', "preserve", NULL, "keep modes and modification times", YES, FIELD(preserve), 0, 0 },
-	{ 'a', "archive", NULL, "-r -p, and owners, ACLs, attributes, hard links", YES, FIELD(archive), 0, 0 },
+	{ 'a', "archive", NULL, "-r -p, owners, ACLs, xattrs, hard links", YES, FIELD(archive), 0, 0 },
 	{ 0, "numeric-ids", NULL, "with -a: owners by number, not by name", YES, FIELD(numeric_ids), 0, 0 },
 	{ 'L', "dereference", NULL, "follow symlinks in directories", YES, FIELD(follow), 0, 0 },
 	{ 0, "no-clobber", NULL, "leave files alone that exist already", YES, FIELD(no_clobber), 0, 0 },

@@ -80,7 +80,7 @@ complete -c rdcp -a '(__rdcp_hosts)' -d host
 
 complete -c rdcp -s i -l identity -r -F -d 'prove this key'
 complete -c rdcp -s p -l preserve -d 'keep modes and modification times'
-complete -c rdcp -s a -l archive -d '-r -p, and owners, ACLs, attributes, hard links'
+complete -c rdcp -s a -l archive -d '-r -p, owners, ACLs, xattrs, hard links'
 complete -c rdcp -l numeric-ids -d 'with -a: owners by number, not by name'
 complete -c rdcp -s L -l dereference -d 'follow symlinks in directories'
 complete -c rdcp -l no-clobber -d 'leave files alone that exist already'
