@@ -523,6 +523,7 @@ void sender_stop(struct sender *s)
 	for (unsigned int i = 0; i < s->max_files; i++)
 		if (s->files[i].item.stream)
 			stream_cancel(s->files[i].item.stream);
+	sender_tree_cancel(s);
 	if (!s->jobs)
 		s->events->idle(s->owner);
 }

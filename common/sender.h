@@ -23,6 +23,7 @@
 #include "ioqueue.h"
 #include "wire.h"
 
+struct filter;
 struct links_file;
 struct peer;
 struct slab;
@@ -30,17 +31,18 @@ struct stream;
 
 /* What to send. Strings are malloc'ed; the sender takes and frees them. */
 struct send_item {
-	int root;         /* see beneath.h; borrowed until file_done() */
-	char *path;       /* the source, beneath root */
-	char *target;     /* FILE.path, may be "" */
-	char *name;       /* FILE.name */
-	uint32_t request; /* FILE.request */
-	uint32_t flags;   /* FILE.flags, enum wire_file_flags */
-	bool recurse;     /* a directory is sent with all that is in it; else it is refused */
-	bool dense;       /* its holes are sent as zeros */
-	bool follow;      /* symlinks in the directory are followed, not sent */
-	bool hard_links;  /* and further names of a file in it become hard links */
-	bool seen;        /* a regular file, and `stat` says what it was when it was looked at */
+	int root;                    /* see beneath.h; borrowed until file_done() */
+	char *path;                  /* the source, beneath root */
+	char *target;                /* FILE.path, may be "" */
+	char *name;                  /* FILE.name */
+	uint32_t request;            /* FILE.request */
+	uint32_t flags;              /* FILE.flags, enum wire_file_flags */
+	bool recurse;                /* a directory is sent with all that is in it; else it is refused */
+	const struct filter *filter; /* for what is in a directory; borrowed until the sender is freed, or NULL */
+	bool dense;                  /* its holes are sent as zeros */
+	bool follow;                 /* symlinks in the directory are followed, not sent */
+	bool hard_links;             /* and further names of a file in it become hard links */
+	bool seen;                   /* a regular file, and `stat` says what it was when it was looked at */
 	struct stat stat;
 	struct stream *stream;    /* borrowed: the source is this and no file, `path` is only for messages; or NULL */
 	char *link;               /* LINK.text, or NULL */

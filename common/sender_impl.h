@@ -152,6 +152,7 @@ int sender_tree_next(struct sender *s, struct send_item *ret_item); /* as events
 void sender_tree_top_done(struct sender *s, bool good);      /* RESULT of the top: the rest may follow, or will not */
 void sender_tree_lost(struct sender *s, enum status status); /* something that cannot even be named was not sent */
 void sender_tree_first_done(const struct send_item *item, enum status status); /* item->first was copied, or not */
+void sender_tree_cancel(struct sender *s);                                     /* a job that reads shall end soon */
 void sender_tree_free(struct sender *s);
 
 /* What is read at once: a slot, or less so that a limit is kept smoothly. */

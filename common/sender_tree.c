@@ -87,6 +87,7 @@ static struct tree *tree_new(struct sender *s, const struct send_item *top)
 		return NULL;
 	t->sender = s;
 	walk_init(&t->walk);
+	t->walk.filter = top->filter;
 	t->now = &t->batches[0];
 	t->ahead = &t->batches[1];
 	t->top = copy_item(top);
@@ -345,6 +346,12 @@ int sender_tree_next(struct sender *s, struct send_item *ret_item)
 		return -ENODATA;
 	}
 	return r;
+}
+
+void sender_tree_cancel(struct sender *s)
+{
+	if (s->tree)
+		walk_cancel(&s->tree->walk);
 }
 
 void sender_tree_free(struct sender *s)

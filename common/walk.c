@@ -16,6 +16,7 @@
 #include "beneath.h"
 #include "cleanup.h"
 #include "error.h"
+#include "filter.h"
 #include "sys.h"
 #include "util.h"
 #include "walk.h"
@@ -164,6 +165,18 @@ static int follow_link(const struct walk *w, const char *name, struct walk_entry
 	return r;
 }
 
+/* A path that is too long is not: it fails later, where somebody hears of it. */
+static bool is_excluded(const struct walk *w, const char *name, const struct stat *st)
+{
+	char path[PATH_MAX];
+
+	if (!w->filter ||
+	    (size_t)snprintf(path, sizeof(path), "%s%s%s", w->path, *w->path ? "/" : "", name) >= sizeof(path))
+		return false;
+	return filter_excludes(w->filter, path, S_ISDIR(st->st_mode));
+}
+
+/* 1: *e is filled. 0: it is excluded. */
 static int fill_entry(struct walk *w, const char *name, struct walk_entry *e)
 {
 	struct walk_pending *p;
@@ -174,17 +187,20 @@ static int fill_entry(struct walk *w, const char *name, struct walk_entry *e)
 	if (sys_fstatat(dirfd(w->dir), name, &e->stat, AT_SYMLINK_NOFOLLOW) < 0) {
 		e->error = -errno;
 		e->stat = (struct stat){ 0 };
-		return 0;
 	}
-	if (S_ISLNK(e->stat.st_mode))
+	if (!e->error && S_ISLNK(e->stat.st_mode))
 		e->error = w->follow ? follow_link(w, name, e) : read_link(dirfd(w->dir), name, &e->link);
+	if (e->error == -ENOMEM)
+		return -ENOMEM;
+	if (is_excluded(w, name, &e->stat))
+		return 0;
 	if (!S_ISDIR(e->stat.st_mode))
-		return e->error == -ENOMEM ? -ENOMEM : 0;
+		return 1;
 	p = new_pending(w->path, name, &e->stat);
 	if (!p)
 		return -ENOMEM;
 	push(&w->pending, p);
-	return 0;
+	return 1;
 }
 
 /* The directory itself, once more: with what kept it from being read. */
@@ -232,7 +248,7 @@ static bool enter_next(struct walk *w)
 	return true;
 }
 
-/* 1: *e is filled. 0: this directory is done. */
+/* 1: *e is filled. 0: not this time. */
 static int read_one(struct walk *w, struct walk_entry *e)
 {
 	struct dirent *d;
@@ -244,9 +260,9 @@ static int read_one(struct walk *w, struct walk_entry *e)
 	} while (d && (!strcmp(d->d_name, ".") || !strcmp(d->d_name, "..")));
 	if (d) {
 		r = fill_entry(w, d->d_name, e);
-		if (r < 0)
+		if (r <= 0)
 			walk_entry_done(e);
-		return r < 0 ? r : 1;
+		return r;
 	}
 	if (errno) {
 		struct walk_pending *p = new_pending("", *w->path ? w->path : ".", &w->stat);
@@ -265,7 +281,7 @@ int walk_read(struct walk *w, struct walk_entry *entries, unsigned int max)
 	unsigned int count = 0;
 	int r = 0;
 
-	while (count < max && r >= 0) {
+	while (count < max && r >= 0 && !atomic_load(&w->cancelled)) {
 		if (w->failed) {
 			r = report_failed(w, &entries[count]);
 			if (r < 0)
@@ -285,6 +301,11 @@ int walk_read(struct walk *w, struct walk_entry *entries, unsigned int max)
 	while (count)
 		walk_entry_done(&entries[--count]);
 	return r;
+}
+
+void walk_cancel(struct walk *w)
+{
+	atomic_store(&w->cancelled, true);
 }
 
 void walk_close(struct walk *w)

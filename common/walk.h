@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * A directory and all below it, entry by entry: what the sender of a tree reads. One directory is open at a time besides the
- * top; what remains to be entered is remembered by its path. All calls but walk_init() and walk_entries_done() block and
- * belong to an I/O worker, one at a time.
+ * top; what remains to be entered is remembered by its path. All calls but walk_init(), walk_cancel() and walk_entry_done() block
+ * and belong to an I/O worker, one at a time.
  *
  * A directory is reported before anything in it. The top is not reported. Nothing below the top is reached through a symlink,
  * even if one takes the place of a directory meanwhile. Or, with `follow`, everything is: then an entry is what its symlink
@@ -13,6 +13,7 @@
 
 #include <dirent.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 
@@ -24,6 +25,7 @@ struct walk_entry {
 	int error; /* negative errno: it could not be looked at (stat is zeroed), or, of a directory, read, or of a link, followed */
 };
 
+struct filter;
 struct walk_pending;
 
 struct walk {
@@ -36,6 +38,8 @@ struct walk {
 	char *start; /* and its path */
 	struct walk_pending *pending;
 	struct walk_pending *failed; /* could not be read: to be reported */
+	const struct filter *filter; /* what it excludes is neither reported nor entered; borrowed, NULL: none */
+	atomic_bool cancelled;
 };
 
 void walk_init(struct walk *w);
@@ -54,6 +58,9 @@ int walk_open_below(const struct walk *w, const char *path, int flags);
 
 /* Path from the root instead. -ENAMETOOLONG. */
 int walk_whole_path(const struct walk *w, const char *path, char ret_path[static PATH_MAX]);
+
+/* Any thread: a walk_read() under way returns soon, with whatever it has. */
+void walk_cancel(struct walk *w);
 
 void walk_close(struct walk *w);
 void walk_entry_done(struct walk_entry *e); /* fine on a zeroed one */

@@ -22,6 +22,7 @@
 #include <unistd.h>
 #include <uuid/uuid.h>
 
+#include "choose.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "resolve.h"
@@ -434,7 +435,7 @@ static int verdict(struct client *c)
 		log_err("interrupted, %llu file%s copied", copied, copied == 1 ? " was" : "s were");
 		return 128 + c->signal;
 	}
-	if (!success && (c->source_count > 1 || c->options->recursive))
+	if (!success && c->exit_code != EXITCODE_USAGE && (c->source_count > 1 || c->options->recursive))
 		log_err("%llu file%s copied, %llu failed", copied, copied == 1 ? " was" : "s were",
 			(unsigned long long)c->failed_files + c->source_count - c->settled);
 	return success || c->exit_code != EXITCODE_OK ? c->exit_code : EXITCODE_FAILED;
@@ -447,6 +448,8 @@ static void copy(struct client *c)
 	int r;
 
 	hint_peer_init(&c->hint, c->options, &key);
+	if (!choose_rules(c))
+		return;
 	if (!c->options->pull)
 		push_check_sources(c);
 	if (c->settled == c->source_count || !load_key(c, &key) || !resolve(c, &addresses))
@@ -476,6 +479,7 @@ int client_run(const struct options *o)
 		free(c.sources[i].name);
 	free(c.sources);
 	stream_done(&c.stream);
+	filter_done(&c.filter);
 	key_wipe(&c.key);
 	return code;
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "common/filter.h"
 #include "common/ioqueue.h"
 #include "common/key.h"
 #include "common/loop.h"
@@ -39,6 +40,7 @@ struct client {
 	struct key key;
 	bool have_key;
 
+	struct filter filter;
 	struct client_source *sources;
 	unsigned int source_count, next_source;
 	unsigned int settled;
@@ -60,6 +62,7 @@ struct client {
 	struct sender *sender;        /* push */
 	struct receiver *receiver;    /* pull */
 	bool window_sent, gets_ended; /* pull */
+	unsigned int next_rule;       /* pull: of the filter, to be said */
 	unsigned int max_files;       /* of the daemon */
 	uint64_t base;                /* of our slab, for the daemon to write to */
 	uint32_t rkey;

@@ -39,7 +39,8 @@ enum how {
 	POWER,   /* unsigned int: exponent of a power of two in 2^min..2^max; suffixes K, M */
 	RATE,    /* uint64_t, bytes a second, not 0; suffixes K, M, G */
 	SECONDS, /* uint64_t, nanoseconds: more than 0, with a fraction if wanted */
-	CHOICE   /* int: index into the words of `arg`, which are separated by '|' */
+	CHOICE,  /* int: index into the words of `arg`, which are separated by '|' */
+	RULE     /* appended to the rules; min is the kind */
 };
 
 struct row {
@@ -67,6 +68,11 @@ static const struct row rows[] = {
 	{ 0, "no-clobber", NULL, "leave files alone that exist already", YES, FIELD(no_clobber), 0, 0 },
 	{ 0, "mkpath", NULL, "make missing directories on the way", YES, FIELD(make_path), 0, 0 },
 	{ 0, "no-sparse", NULL, "send holes as zeros", YES, FIELD(dense), 0, 0 },
+	{ 0, "exclude", "PATTERN", "leave out what matches, in directories", RULE, 0, OPTIONS_EXCLUDE, 0 },
+	{ 0, "include", "PATTERN", "but not what matches this", RULE, 0, OPTIONS_INCLUDE, 0 },
+	{ 0, "exclude-from", "FILE", "patterns from a file, one a line", RULE, 0, OPTIONS_EXCLUDE_FROM, 0 },
+	{ 0, "include-from", "FILE", "the same for --include", RULE, 0, OPTIONS_INCLUDE_FROM, 0 },
+	{ 0, "from0", NULL, "entries of such files end with a NUL byte", YES, FIELD(from0), 0, 0 },
 	{ 0, "fsync", "end|file|none", "when files reach stable storage (end)", CHOICE, FIELD(fsync), 0, 0 },
 	{ 'q', "quiet", NULL, "show neither progress nor warnings", YES, FIELD(quiet), 0, 0 },
 	{ 'v', "verbose", NULL, "say more; twice: everything", COUNT, FIELD(verbose), 0, 0 },
@@ -202,6 +208,17 @@ static int store_power(const struct parse *p, const struct row *row, const char 
 	return 0;
 }
 
+static int store_rule(const struct parse *p, enum options_rule_kind kind, const char *arg, struct options *o)
+{
+	struct options_rule *rules = reallocarray(o->rules, o->rule_count + 1, sizeof(*rules));
+
+	if (!rules)
+		return refuse(p, -ENOMEM, "out of memory");
+	o->rules = rules;
+	rules[o->rule_count++] = (struct options_rule){ .kind = kind, .text = arg };
+	return 0;
+}
+
 static_assert(SLAB_MAX_SLOTS_LOG2 == 12, "store_power() says 4096");
 
 static int store(const struct parse *p, const struct row *row, const char *arg, struct options *o)
@@ -252,6 +269,8 @@ static int store(const struct parse *p, const struct row *row, const char *arg, 
 				      escape_name(arg, shown, sizeof(shown)));
 		*(int *)field = choice;
 		return 0;
+	case RULE:
+		return store_rule(p, (enum options_rule_kind)row->min, arg, o);
 	}
 	return -EINVAL;
 }
@@ -434,6 +453,7 @@ void options_done(struct options *o)
 	for (unsigned int i = 0; i < o->source_count; i++)
 		location_done(&o->sources[i]);
 	free(o->sources);
+	free(o->rules);
 	location_done(&o->target);
 	*o = (struct options){ 0 };
 }

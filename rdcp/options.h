@@ -33,6 +33,14 @@ enum options_fsync {
 
 enum options_transport { OPTIONS_RDMA, OPTIONS_TCP };
 
+/* One of --exclude and its kin, in the order of the command line. */
+enum options_rule_kind { OPTIONS_EXCLUDE, OPTIONS_INCLUDE, OPTIONS_EXCLUDE_FROM, OPTIONS_INCLUDE_FROM };
+
+struct options_rule {
+	enum options_rule_kind kind;
+	const char *text; /* a pattern, or the name of a file of patterns; borrowed */
+};
+
 struct options {
 	enum options_action action;
 	const char *identity; /* -i as given, borrowed; NULL: not given; "none": no key, on purpose */
@@ -50,6 +58,10 @@ struct options {
 	int family;                  /* AF_UNSPEC, AF_INET, AF_INET6 */
 	enum options_transport transport;
 	enum progress_mode progress;
+
+	struct options_rule *rules; /* owned */
+	unsigned int rule_count;
+	bool from0; /* names and rules from files end with NUL bytes */
 
 	/* COPY: at least one source; either the target is remote and all sources local (push), or all sources are at one host
 	 * and the target is local (pull). DOCTOR: no source; target is the host, or its text is NULL. */

@@ -115,6 +115,22 @@ static uint32_t get_flags(const struct options *o)
 	return o->archive && o->numeric_ids ? flags | WIRE_GET_NUMERIC_IDS : flags;
 }
 
+/* Before the first GET. */
+static bool say_rules(struct client *c)
+{
+	struct wire_record rec = { .type = WIRE_FILTER };
+
+	for (; c->next_rule < c->filter.count; c->next_rule++) {
+		const struct filter_rule *rule = &c->filter.rules[c->next_rule];
+
+		rec.filter.flags = rule->include ? WIRE_FILTER_INCLUDE : 0;
+		rec.filter.pattern = wire_text(rule->pattern);
+		if (peer_send(&c->peer, &rec) < 0)
+			return false;
+	}
+	return true;
+}
+
 static bool say_get(struct client *c, uint32_t request)
 {
 	struct wire_record rec = { .type = WIRE_GET };
@@ -130,7 +146,7 @@ void pull_on_writable(struct client *c)
 {
 	struct wire_record rec = { .type = WIRE_END, .end.files = c->source_count };
 
-	if (!say_window(c))
+	if (!say_window(c) || !say_rules(c))
 		return;
 	while (c->next_source < c->source_count && c->next_source - c->settled < WIRE_GETS_MAX &&
 	       say_get(c, c->next_source))

@@ -70,6 +70,7 @@ static int on_next(void *owner, struct send_item *ret_item)
 		.request = c->next_source++,
 		.flags = client_file_flags(c, source),
 		.recurse = S_ISDIR(source->stat.st_mode),
+		.filter = c->filter.count ? &c->filter : NULL,
 		.dense = c->options->dense,
 		.follow = c->options->follow,
 		.hard_links = c->options->archive,

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "common/peer.h"
 #include "common/receiver.h"
 #include "common/util.h"
@@ -63,6 +64,7 @@ static struct serve_get *new_get(struct serve *sv, const struct wire_get *said)
 		return NULL;
 	get->status = roots_locate(sv->roots, said->path, false, &get->item.root, relative, why);
 	get->item.request = said->request;
+	get->item.filter = sv->filter.count ? &sv->filter : NULL;
 	get->item.recurse = said->flags & WIRE_GET_TREE;
 	get->item.dense = said->flags & WIRE_GET_DENSE;
 	get->item.follow = said->flags & WIRE_GET_FOLLOW;
@@ -104,11 +106,23 @@ static int on_window(struct serve *sv, const struct wire_window *window)
 	return 0;
 }
 
+/* The client has counted, too: more rules than a filter takes are a breach of protocol. */
+static int on_filter(struct serve *sv, const struct wire_filter *said)
+{
+	_cleanup_free_ char *pattern = strndup(said->pattern.data, said->pattern.len);
+
+	if (!sv->aimed || sv->ended || sv->get_count)
+		return -EPROTO;
+	return pattern ? filter_add(&sv->filter, pattern, said->flags & WIRE_FILTER_INCLUDE) : -ENOMEM;
+}
+
 int serve_on_record(struct serve *sv, const struct wire_record *rec)
 {
 	switch (rec->type) {
 	case WIRE_WINDOW:
 		return on_window(sv, &rec->window);
+	case WIRE_FILTER:
+		return on_filter(sv, &rec->filter);
 	case WIRE_GET:
 		return on_get(sv, &rec->get);
 	case WIRE_END:
@@ -244,4 +258,5 @@ void serve_done(struct serve *sv)
 		free_get(pop_get(sv));
 	free(sv->top);
 	sv->top = NULL;
+	filter_done(&sv->filter);
 }

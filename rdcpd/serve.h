@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "common/filter.h"
 #include "common/sender.h"
 #include "roots.h"
 
@@ -15,8 +16,9 @@ struct serve {
 	struct peer *peer;
 	const struct roots *roots;
 	struct sender *sender;
-	bool aimed; /* WINDOW was heard */
-	bool ended; /* END: no more GETs */
+	bool aimed;           /* WINDOW was heard */
+	bool ended;           /* END: no more GETs */
+	struct filter filter; /* for what is in directories */
 	struct serve_get *gets, **gets_tail;
 	uint32_t get_count; /* heard */
 	unsigned int waiting;
@@ -30,7 +32,7 @@ int serve_start(struct serve *sv, struct peer *peer, struct slab *slab, struct i
 void serve_stop(struct serve *sv);
 void serve_done(struct serve *sv);
 
-/* WINDOW, GET and END of the client; a negative errno means it broke the protocol. */
+/* WINDOW, FILTER, GET and END of the client; a negative errno means it broke the protocol. */
 int serve_on_record(struct serve *sv, const struct wire_record *rec);
 
 #endif

@@ -17,6 +17,11 @@ _rdcp_options='
    --numeric-ids
 -L --dereference
    --no-clobber
+   --exclude=PATTERN
+   --include=PATTERN
+   --exclude-from=FILE
+   --include-from=FILE
+   --from0
    --fsync=end|file|none
 -q --quiet
 -v --verbose

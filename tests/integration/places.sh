@@ -11,5 +11,6 @@ theme destinations
 theme access
 theme names
 theme attributes
+theme choosing
 theme output
 finish

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Which of what is named on the command line is copied: what the options about that come to, before anybody is connected to. */
+#ifndef RDCP_CHOOSE_H
+#define RDCP_CHOOSE_H
+
+#include <stdbool.h>
+
+struct client;
+
+/* Fills c->filter. False: a rule or a file of rules cannot be used; told. */
+bool choose_rules(struct client *c);
+
+#endif
