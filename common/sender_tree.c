@@ -222,7 +222,16 @@ static const char *why_not(const struct walk_entry *e)
 {
 	if (!S_ISLNK(e->stat.st_mode))
 		return NULL;
-	return e->error == -ELOOP ? "the symlink leads in a circle" : "it is where the symlink leads to";
+	switch (e->error) {
+	case -ENOENT:
+		return "the symlink leads nowhere";
+	case -ELOOP:
+		return "the symlink leads in a circle";
+	case -EXDEV:
+		return "the symlink leads out of the export";
+	default:
+		return "where the symlink leads";
+	}
 }
 
 /* 1: it is a further name of a file, to come later as a link. */

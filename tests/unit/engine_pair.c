@@ -79,6 +79,8 @@ static int on_next(void *owner, struct send_item *ret_item)
 		.request = s->next++,
 		.flags = f->flags,
 		.recurse = f->recurse,
+		.follow = f->follow,
+		.hard_links = f->hard_links,
 	};
 	return 1;
 }
