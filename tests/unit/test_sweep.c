@@ -106,12 +106,10 @@ static bool run(void)
 
 START_TEST(only_names_of_temporaries_are_taken)
 {
-	static const char *const good[] = { ".f" PART, ".a.b.c" PART,
-					    ".x"
-					    ".a2345672"
-					    ".rdcp-part" };
-	static const char *const bad[] = { "f" PART,
-					   PART,
+	static const char *const good[] = { ".f.abcdefgh.rdcp-part", ".a.b.c.abcdefgh.rdcp-part",
+					    ".x.a2345672.rdcp-part" };
+	static const char *const bad[] = { "f.abcdefgh.rdcp-part",
+					   ".abcdefgh.rdcp-part",
 					   ".f.abcdefg.rdcp-part",
 					   ".f.abcdefghi.rdcp-part",
 					   ".f.ABCDEFGH.rdcp-part",
