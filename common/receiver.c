@@ -180,6 +180,10 @@ static int on_file(void *engine, const struct wire_record *rec)
 	r->next_file++;
 	r->busy_files++;
 	r->newest = f;
+	if (!(said->flags & WIRE_FILE_DIRECTORY)) {
+		r->found_files++;
+		r->found_bytes += said->size;
+	}
 	*f = (struct receive_file){ .receiver = r, .state = FILE_QUEUED, .said = *said, .digest = digest };
 	f->said.path = f->said.name = (struct wire_text){ 0 };
 	f->waiting_tail = &f->waiting;
@@ -432,4 +436,10 @@ const struct receive_place *receiver_current(const struct receiver *r, uint64_t 
 uint64_t receiver_stored_bytes(const struct receiver *r)
 {
 	return r->stored_bytes;
+}
+
+void receiver_found(const struct receiver *r, uint64_t *ret_files, uint64_t *ret_bytes)
+{
+	*ret_files = r->found_files;
+	*ret_bytes = r->found_bytes;
 }

@@ -127,6 +127,7 @@ struct receiver {
 	unsigned int jobs;
 	bool end_heard, done_sent, stopped;
 	uint64_t stored_bytes;
+	uint64_t found_files, found_bytes;
 };
 
 /* receiver.c */

@@ -229,6 +229,10 @@ static void take_file(struct sender *s, const struct send_item *item)
 
 	s->free_files = f->next;
 	s->busy_files++;
+	if ((item->flags & WIRE_FILE_BELOW) && !(item->flags & WIRE_FILE_DIRECTORY)) {
+		s->found_files++;
+		s->found_bytes += item->seen ? (uint64_t)item->stat.st_size : 0;
+	}
 	*f = (struct send_file){ .sender = s, .item = *item, .state = FILE_OPENING, .digest = digest };
 	infile_init(&f->in);
 	digest_init(&f->digest); /* cannot fail: the state exists */
@@ -539,4 +543,11 @@ const struct send_item *sender_current(const struct sender *s, uint64_t *ret_siz
 uint64_t sender_acked_bytes(const struct sender *s)
 {
 	return s->acked_bytes;
+}
+
+bool sender_found(const struct sender *s, uint64_t *ret_files, uint64_t *ret_bytes)
+{
+	*ret_files = s->found_files;
+	*ret_bytes = s->found_bytes;
+	return !s->opening && sender_tree_is_walked(s);
 }

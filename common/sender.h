@@ -97,4 +97,7 @@ void sender_stop(struct sender *s);
 const struct send_item *sender_current(const struct sender *s, uint64_t *ret_size);
 uint64_t sender_acked_bytes(const struct sender *s);
 
+/* In trees: what is no directory and was met so far, and the bytes of it. True: of the tree that is being sent no more will be met. */
+bool sender_found(const struct sender *s, uint64_t *ret_files, uint64_t *ret_bytes);
+
 #endif

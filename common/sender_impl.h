@@ -129,6 +129,7 @@ struct sender {
 	unsigned int jobs;
 	bool no_more, end_sent, stopped;
 	uint64_t acked_bytes;
+	uint64_t found_files, found_bytes; /* below tops */
 };
 
 /* sender.c */
@@ -153,6 +154,7 @@ void sender_tree_top_done(struct sender *s, bool good);      /* RESULT of the to
 void sender_tree_lost(struct sender *s, enum status status); /* something that cannot even be named was not sent */
 void sender_tree_first_done(const struct send_item *item, enum status status); /* item->first was copied, or not */
 void sender_tree_cancel(struct sender *s);                                     /* a job that reads shall end soon */
+bool sender_tree_is_walked(const struct sender *s); /* all entries were named; or there is no tree */
 void sender_tree_free(struct sender *s);
 
 /* What is read at once: a slot, or less so that a limit is kept smoothly. */

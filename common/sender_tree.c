@@ -363,6 +363,11 @@ void sender_tree_cancel(struct sender *s)
 		walk_cancel(&s->tree->walk);
 }
 
+bool sender_tree_is_walked(const struct sender *s)
+{
+	return !s->tree || s->tree->stage >= TREE_SETTLE;
+}
+
 void sender_tree_free(struct sender *s)
 {
 	struct tree *t = s->tree;

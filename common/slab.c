@@ -52,7 +52,7 @@ int slab_init(struct slab *s, unsigned int slot_log2, unsigned int slots_log2)
 	}
 	for (i = 0; i < s->slots; i++) /* slot 0 on top */
 		s->free[i] = (uint16_t)(s->slots - 1 - i);
-	s->free_count = s->slots;
+	s->free_count = s->least_free = s->slots;
 	populate(s);
 	return 0;
 }
@@ -67,7 +67,11 @@ void slab_done(struct slab *s)
 
 int slab_get(struct slab *s)
 {
-	return s->free_count ? s->free[--s->free_count] : -1;
+	if (!s->free_count)
+		return -1;
+	if (--s->free_count < s->least_free)
+		s->least_free = s->free_count;
+	return s->free[s->free_count];
 }
 
 void slab_put(struct slab *s, unsigned int slot)

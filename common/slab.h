@@ -19,7 +19,8 @@ struct slab {
 	size_t slot_size; /* bytes, a power of two */
 	unsigned int slots;
 	unsigned int free_count;
-	uint16_t *free; /* stack of free slot numbers */
+	unsigned int least_free; /* so few were free at some time */
+	uint16_t *free;          /* stack of free slot numbers */
 };
 
 /* Fails with -EINVAL outside the limits above, -ENOMEM. */

@@ -16,13 +16,10 @@ uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * SEC + (uint64_t)ts.tv_nsec;
 }
 
-/*
- * Length in bytes of the UTF-8 character at `s` and its code point, or 0 when it is none: stray or missing
- * continuation bytes, overlong forms, surrogates, beyond U+10FFFF (Unicode 15, table 3-7). The terminating NUL ends
- * any sequence.
- */
-static size_t utf8_decode(const unsigned char *s, uint32_t *ret_code)
+/* Unicode 15, table 3-7. The terminating NUL ends any sequence. */
+size_t utf8_character(const char *text, uint32_t *ret_code)
 {
+	const unsigned char *s = (const unsigned char *)text;
 	static const uint32_t lowest[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	uint32_t code;
 	size_t len, i;
@@ -51,8 +48,7 @@ static size_t utf8_decode(const unsigned char *s, uint32_t *ret_code)
 	return len;
 }
 
-/* Does something else than appear: C0, DEL, C1, line separators, and what turns the direction of text. */
-static bool is_control(uint32_t code)
+bool utf8_is_control(uint32_t code)
 {
 	return code < 0x20 || (code >= 0x7f && code <= 0x9f) || (code >= 0x2028 && code <= 0x202e) ||
 	       (code >= 0x2066 && code <= 0x2069);
@@ -62,14 +58,14 @@ static bool is_control(uint32_t code)
 static size_t escape_one(const unsigned char *s, char out[static 17], size_t *ret_len)
 {
 	uint32_t code = 0;
-	size_t i, n = utf8_decode(s, &code);
+	size_t i, n = utf8_character((const char *)s, &code);
 
 	if (n == 1 && code == '\\') {
 		memcpy(out, "\\\\", 2);
 		*ret_len = 2;
 		return 1;
 	}
-	if (n && !is_control(code)) {
+	if (n && !utf8_is_control(code)) {
 		memcpy(out, s, n);
 		*ret_len = n;
 		return n;

@@ -36,6 +36,15 @@ static inline unsigned int log2_floor(uint64_t n)
 uint64_t now_ns(void);
 
 /*
+ * Length in bytes of the UTF-8 character at `text` and its code point, or 0 when it is none: stray or missing continuation bytes,
+ * overlong forms, surrogates, beyond U+10FFFF. A NUL is a character of one byte.
+ */
+size_t utf8_character(const char *text, uint32_t *ret_code);
+
+/* Does something else than appear: C0, DEL, C1, line separators, and what turns the direction of text. */
+bool utf8_is_control(uint32_t code);
+
+/*
  * Writes `name` to `out` so that a terminal or the journal can show it: control bytes, C1, what breaks a line or turns
  * its direction, and bytes that are not valid UTF-8 become \ooo, a backslash doubles. Always terminates; a result that
  * does not fit ends in "...", behind a whole character. `out` must not overlap `name`.

@@ -50,7 +50,7 @@ bool choose_rules(struct client *c)
 
 	for (unsigned int i = 0; i < c->options->rule_count; i++) {
 		if (add_rule(c, &c->options->rules[i], why, sizeof(why)) < 0) {
-			client_complain(c, EXITCODE_USAGE, "%s", why);
+			output_complain(&c->output, EXITCODE_USAGE, "%s", why);
 			return false;
 		}
 	}

@@ -12,67 +12,39 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
+#include <sys/eventfd.h>
 #include <uuid/uuid.h>
 
 #include "choose.h"
 #include "common/log.h"
 #include "common/util.h"
+#include "interrupt.h"
 #include "resolve.h"
 
-/* ---- what is told ------------------------------------------------------------------------------------------- */
+#define LIST_MAX 20 /* sources that are named when a copy of several is interrupted */
 
-void client_complain(struct client *c, int exit_code, const char *fmt, ...)
-{
-	va_list ap;
-
-	progress_clear(&c->progress);
-	va_start(ap, fmt);
-	log_writev(LOG_ERR, fmt, ap);
-	va_end(ap);
-	/* A wrong byte outweighs everything, the end of the session outweighs a single file. */
-	if (c->exit_code != EXITCODE_CORRUPT && (c->exit_code <= EXITCODE_FAILED || exit_code == EXITCODE_CORRUPT))
-		c->exit_code = exit_code;
-}
-
-static void tell_copied(struct client *c, const char *name, uint64_t bytes)
-{
-	char size[16];
-
-	c->copied_files++;
-	c->copied_bytes += bytes;
-	if (c->options->verbose) {
-		progress_clear(&c->progress);
-		log_info("'%s' copied, %s", name, format_size(bytes, size));
-	}
-}
+/* ---- what becomes of it ------------------------------------------------------------------------------------- */
 
 void client_settle(struct client *c, struct client_source *source, const struct client_outcome *o)
 {
-	char whole[PATH_MAX + NAME_MAX], name[512], why[512];
-
 	if (o->last) {
 		source->settled = true;
+		source->copied = o->status == STATUS_OK;
 		c->settled++;
 	}
 	if (o->status == STATUS_OK && o->directory)
 		return;
-	snprintf(whole, sizeof(whole), "%s%s%s", source->path, o->below ? "/" : "", o->below ? o->below : "");
-	escape_name(whole, name, sizeof(name));
-	if (o->status == STATUS_OK) {
-		tell_copied(c, name, o->bytes);
-		return;
-	}
-	c->failed_files++;
-	client_complain(c, hint_file_exit(o->status), "'%s': %s%s%s", name, status_text(o->status),
-			*o->text ? ": " : "", escape_name(o->text, why, sizeof(why)));
+	output_file(&c->output, &(struct output_file){ .result = o->status == STATUS_OK ? OUTPUT_COPIED : OUTPUT_FAILED,
+						       .source = source->path,
+						       .below = o->below,
+						       .destination = o->destination,
+						       .bytes = o->bytes,
+						       .status = o->status,
+						       .text = o->text });
 }
 
 unsigned int client_file_flags(const struct client *c, const struct client_source *source)
@@ -101,42 +73,70 @@ unsigned int client_file_flags(const struct client *c, const struct client_sourc
 	return flags;
 }
 
-static void redraw(struct client *c)
+/* Files and bytes that are known of; true: of all that there is to copy. */
+static bool find(const struct client *c, uint64_t *ret_files, uint64_t *ret_bytes)
 {
-	const struct options *o = c->options;
-	bool over = c->settled == c->source_count;
-	const char *name = NULL;
-	uint64_t size = 0, done = 0;
+	bool all = c->sized;
 
+	*ret_files = *ret_bytes = 0;
 	if (c->sender) {
-		const struct send_item *item = sender_current(c->sender, &size);
-
-		name = item ? item->name : NULL;
-		done = sender_acked_bytes(c->sender);
+		all |= sender_found(c->sender, ret_files, ret_bytes) && c->next_source == c->source_count;
 	} else if (c->receiver) {
-		const struct receive_place *place = receiver_current(c->receiver, &size);
-
-		name = place ? place->name : NULL;
-		done = receiver_stored_bytes(c->receiver);
-		if (place && o->source_count == 1 && !o->recursive) {
-			c->total_bytes = size;
-			c->sized = true;
-		}
+		receiver_found(c->receiver, ret_files, ret_bytes);
+		all |= !c->options->recursive && *ret_files >= c->source_count;
+		return all;
 	}
-	if (over)
-		c->total_bytes = done;
-	if (o->source_count == 1 && !o->recursive)
-		name = c->sources[0].name;
-	if (name)
-		progress_name(&c->progress, name);
-	progress_update(&c->progress, done, c->total_bytes, over || c->sized, now_ns());
+	*ret_files += c->plain_sources;
+	*ret_bytes += c->total_bytes;
+	return all;
+}
+
+/* What moves now, for the progress line; with a single source that is always its name. */
+static const char *current_name(const struct client *c)
+{
+	const struct send_item *item = NULL;
+	const struct receive_place *place = NULL;
+	uint64_t size;
+
+	if (c->source_count == 1)
+		return c->sources[0].name;
+	if (c->settled == c->source_count)
+		return "total";
+	if (c->sender)
+		item = sender_current(c->sender, &size);
+	else if (c->receiver)
+		place = receiver_current(c->receiver, &size);
+	return item ? item->name : place ? place->name : NULL;
+}
+
+static uint64_t bytes_moved(const struct client *c)
+{
+	if (c->sender)
+		return sender_acked_bytes(c->sender);
+	return c->receiver ? receiver_stored_bytes(c->receiver) : 0;
+}
+
+static void measure(struct client *c)
+{
+	const struct output *o = &c->output;
+	bool over = c->settled == c->source_count;
+	uint64_t files, total, done = bytes_moved(c);
+	bool all = find(c, &files, &total) || over;
+	const char *name = current_name(c);
+
+	if (name) /* its file may be gone before the next time */
+		snprintf(c->moving, sizeof(c->moving), "%s", name);
+	progress_name(&c->output.progress, c->moving);
+	if (c->source_count > 1 || c->options->recursive)
+		progress_files(&c->output.progress, o->copied + o->skipped + o->failed, files, all);
+	progress_update(&c->output.progress, done, over ? done : total, all, now_ns());
 }
 
 static void on_redraw(struct loop_timer *t)
 {
 	struct client *c = container_of(t, struct client, redraw);
 
-	redraw(c);
+	measure(c);
 	loop_timer_set(&c->loop, t, loop_now(&c->loop) + PROGRESS_INTERVAL_NS);
 }
 
@@ -175,7 +175,7 @@ static void on_closed(void *owner, const struct endpoint_fault *fault)
 	peer_on_closed(&c->peer, fault);
 	if (!c->promised && !c->told && !c->signal) {
 		code = hint_end(&c->hint, &c->peer.end, text, sizeof(text));
-		client_complain(c, code == EXITCODE_OK ? EXITCODE_LOST : code, "%s", text);
+		output_complain(&c->output, code == EXITCODE_OK ? EXITCODE_LOST : code, "%s", text);
 	}
 	c->closed = true;
 	stop_engine(c);
@@ -195,7 +195,7 @@ static void on_failed(void *owner, const struct endpoint_fault *fault, enum stat
 			code = hint_unproven(&c->hint, c->connect.challenged, out, sizeof(out));
 		else
 			code = hint_status(&c->hint, refusal, text, strlen(text), out, sizeof(out));
-		client_complain(c, code, "%s", out);
+		output_complain(&c->output, code, "%s", out);
 	}
 	c->closed = c->idle = true;
 	loop_stop(&c->loop);
@@ -219,11 +219,16 @@ static void on_connected(void *owner, const struct wire_rep *rep)
 {
 	struct client *c = owner;
 	struct endpoint_fault fault = { .kind = ENDPOINT_RESOURCES };
-	char id[UUID_STR_LEN], text[HINT_SIZE];
+	char text[HINT_SIZE];
 	int r;
 
-	uuid_unparse_lower(c->connect.req.uuid, id);
-	log_debug("connected, transfer %s, window %u x %u bytes", id, 1U << rep->slots_log2, 1U << rep->slot_log2);
+	uuid_unparse_lower(c->connect.req.uuid, c->transfer);
+	c->end.transfer = c->transfer;
+	c->end.connected_ns = now_ns();
+	c->end.slots = 1U << rep->slots_log2;
+	c->end.slot_size = (size_t)1 << rep->slot_log2;
+	log_debug("connected, transfer %s, window %u x %u bytes", c->transfer, 1U << rep->slots_log2,
+		  1U << rep->slot_log2);
 	c->connected = true;
 	c->max_files = rep->max_files;
 	peer_start(&c->peer, c->connect.ep);
@@ -235,7 +240,7 @@ static void on_connected(void *owner, const struct wire_rep *rep)
 		fault.error = r;
 		if (!*fault.text)
 			snprintf(fault.text, sizeof(fault.text), "%s", strerror(-r));
-		client_complain(c, hint_fault(&c->hint, &fault, text, sizeof(text)), "%s", text);
+		output_complain(&c->output, hint_fault(&c->hint, &fault, text, sizeof(text)), "%s", text);
 		c->told = true;
 		peer_end(&c->peer, STATUS_ABORTED, false, "the client could not set up its side");
 	}
@@ -280,35 +285,45 @@ static const struct peer_events peer_events = { .record = on_record, .writable =
 
 /* ---- signals ------------------------------------------------------------------------------------------------ */
 
-static void on_signal(struct loop_source *s, uint32_t revents)
+/* A worker sits in a call that does not return, or the connection does not end: so be it. */
+static void on_give_up(struct loop_timer *t)
 {
-	struct client *c = container_of(s, struct client, signal_source);
-	struct signalfd_siginfo si;
+	struct client *c = container_of(t, struct client, give_up);
 
-	if (read(s->fd, &si, sizeof(si)) != sizeof(si) || c->signal)
-		return;
-	c->signal = (int)si.ssi_signo;
+	c->abandoned = true;
+	loop_stop(&c->loop);
+}
+
+static void on_interrupt(struct client *c, int n)
+{
+	c->signal = n;
+	loop_timer_set(&c->loop, &c->give_up, loop_now(&c->loop) + INTERRUPT_ORDERLY_NS);
 	if (c->connected)
 		peer_end(&c->peer, STATUS_ABORTED, false, "interrupted by the user");
 	else
 		connect_abort(&c->connect);
 }
 
-/* Blocked for good: worker threads inherit that, and only the loop sees them. */
+static void on_signal(struct loop_source *s, uint32_t revents)
+{
+	struct client *c = container_of(s, struct client, signal_source);
+	eventfd_t count;
+	int n = interrupt_signal();
+
+	if (eventfd_read(s->fd, &count) < 0)
+		return;
+	if (interrupt_is_asked()) {
+		measure(c);
+		output_tell(&c->output);
+	}
+	if (n && !c->signal)
+		on_interrupt(c, n);
+}
+
 static int watch_signals(struct client *c)
 {
-	sigset_t set;
-	int fd;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (fd < 0)
-		return -errno;
-	c->signal_source = (struct loop_source){ .fd = fd, .events = EPOLLIN, .ready = on_signal };
+	c->give_up.expired = on_give_up;
+	c->signal_source = (struct loop_source){ .fd = interrupt_fd(), .events = EPOLLIN, .ready = on_signal };
 	return loop_add(&c->loop, &c->signal_source);
 }
 
@@ -362,7 +377,7 @@ static bool load_key(struct client *c, struct options_key *key)
 		return true;
 	r = key_load(key->path, &c->key, why, sizeof(why));
 	if (r < 0)
-		client_complain(c, EXITCODE_USAGE, "%s", why);
+		output_complain(&c->output, EXITCODE_USAGE, "%s", why);
 	c->have_key = r == 0;
 	return r == 0;
 }
@@ -375,21 +390,8 @@ static bool resolve(struct client *c, struct addrinfo **ret_addresses)
 
 	r = resolve_host(c->hint.host, options_port(o), o->family, o->connect_timeout_ns, ret_addresses);
 	if (r)
-		client_complain(c, hint_resolve(&c->hint, r, errno, out, sizeof(out)), "%s", out);
+		output_complain(&c->output, hint_resolve(&c->hint, r, errno, out, sizeof(out)), "%s", out);
 	return r == 0;
-}
-
-/* Where the file itself goes to standard output, its progress cannot; and not to the terminal where it is shown, either. */
-static void start_progress(struct client *c)
-{
-	enum progress_mode mode = c->options->quiet ? PROGRESS_NEVER : c->options->progress;
-	int fd = STDOUT_FILENO;
-
-	if (location_is_stream(&c->options->target)) {
-		mode = isatty(fd) ? PROGRESS_NEVER : mode;
-		fd = STDERR_FILENO;
-	}
-	progress_init(&c->progress, fd, mode, now_ns());
 }
 
 static void run_loop(struct client *c, const struct addrinfo *addresses)
@@ -399,16 +401,19 @@ static void run_loop(struct client *c, const struct addrinfo *addresses)
 	if (r == 0) {
 		peer_init(&c->peer, &c->loop, c->options->timeout_ns, &peer_events, c);
 		c->redraw.expired = on_redraw;
-		start_progress(c);
-		if (c->progress.fd >= 0)
+		output_start(&c->output);
+		if (c->output.progress.fd >= 0)
 			loop_timer_set(&c->loop, &c->redraw, now_ns());
 		connect_start(&c->connect, &c->loop, c->options, addresses, c->have_key ? &c->key : NULL,
 			      c->sized ? c->total_bytes : UINT64_MAX, &connect_events, c);
 		r = loop_run(&c->loop);
-		redraw(c);
+		measure(c);
+		c->end.sent_bytes = bytes_moved(c);
+		if (c->sender)
+			c->end.slots_used = c->slab.slots - c->slab.least_free;
 	}
 	if (r < 0)
-		client_complain(c, EXITCODE_FAILED, "event loop: %s", strerror(-r));
+		output_complain(&c->output, EXITCODE_FAILED, "event loop: %s", strerror(-r));
 }
 
 static void tear_down(struct client *c)
@@ -419,26 +424,36 @@ static void tear_down(struct client *c)
 	ioqueue_free(c->io);
 	slab_done(&c->slab);
 	peer_done(&c->peer);
-	if (c->signal_source.fd >= 0)
-		close(c->signal_source.fd);
 	loop_done(&c->loop);
+}
+
+/* With several sources it is worth telling which of them need not be copied again. */
+static void list_finished(const struct client *c)
+{
+	char name[512];
+	unsigned int more = 0, told = 0;
+
+	for (unsigned int i = 0; i < c->source_count; i++) {
+		if (!c->sources[i].copied)
+			continue;
+		if (told == LIST_MAX)
+			more++;
+		else
+			log_err("'%s' was copied", escape_name(c->sources[i].path, name, sizeof(name)));
+		told += told < LIST_MAX;
+	}
+	if (more)
+		log_err("and %u more", more);
 }
 
 static int verdict(struct client *c)
 {
-	bool all = c->settled == c->source_count && !c->failed_files;
-	bool success = c->exit_code == EXITCODE_OK && !c->signal && all;
-	unsigned long long copied = c->copied_files;
-
-	progress_finish(&c->progress, success, now_ns());
-	if (c->signal) {
-		log_err("interrupted, %llu file%s copied", copied, copied == 1 ? " was" : "s were");
-		return 128 + c->signal;
-	}
-	if (!success && c->exit_code != EXITCODE_USAGE && (c->source_count > 1 || c->options->recursive))
-		log_err("%llu file%s copied, %llu failed", copied, copied == 1 ? " was" : "s were",
-			(unsigned long long)c->failed_files + c->source_count - c->settled);
-	return success || c->exit_code != EXITCODE_OK ? c->exit_code : EXITCODE_FAILED;
+	c->end.signal = c->signal;
+	c->end.unheard = c->source_count - c->settled;
+	c->end.complete = c->settled == c->source_count && !c->output.failed;
+	if (c->signal && c->source_count > 1 && !c->options->verbose)
+		list_finished(c);
+	return output_end(&c->output, &c->end);
 }
 
 static void copy(struct client *c)
@@ -456,30 +471,49 @@ static void copy(struct client *c)
 		return;
 	r = loop_init(&c->loop);
 	if (r < 0) {
-		client_complain(c, EXITCODE_FAILED, "event loop: %s", strerror(-r));
+		output_complain(&c->output, EXITCODE_FAILED, "event loop: %s", strerror(-r));
 	} else {
 		run_loop(c, addresses);
+		if (c->abandoned)
+			return;
 		tear_down(c);
 	}
 	freeaddrinfo(addresses);
 }
 
+static void client_free(struct client *c)
+{
+	for (unsigned int i = 0; c->sources && i < c->source_count; i++)
+		free(c->sources[i].name);
+	free(c->sources);
+	stream_done(&c->stream);
+	filter_done(&c->filter);
+	free(c);
+}
+
+/* What a worker still uses stays where it is, and known, until the process ends. */
+static struct client *abandoned;
+
 int client_run(const struct options *o)
 {
-	struct client c = { .options = o, .signal_source.fd = -1, .progress.fd = -1, .stream.cancel_fd = -1 };
+	struct client *c = calloc(1, sizeof(*c));
 	int code = EXITCODE_FAILED;
 
-	if (list_sources(&c) < 0) {
+	if (c) {
+		c->options = o;
+		c->stream.cancel_fd = -1;
+		output_init(&c->output, o, options_peer(o)->host);
+	}
+	if (!c || list_sources(c) < 0) {
 		log_err("out of memory");
 	} else {
-		copy(&c);
-		code = verdict(&c);
+		copy(c);
+		code = verdict(c);
+		key_wipe(&c->key);
 	}
-	for (unsigned int i = 0; c.sources && i < c.source_count; i++)
-		free(c.sources[i].name);
-	free(c.sources);
-	stream_done(&c.stream);
-	filter_done(&c.filter);
-	key_wipe(&c.key);
+	if (c && c->abandoned)
+		abandoned = c;
+	if (c && c != abandoned)
+		client_free(c);
 	return code;
 }

@@ -6,9 +6,11 @@
 #ifndef RDCP_CLIENT_H
 #define RDCP_CLIENT_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <uuid/uuid.h>
 
 #include "common/filter.h"
 #include "common/ioqueue.h"
@@ -22,7 +24,7 @@
 #include "connect.h"
 #include "hint.h"
 #include "options.h"
-#include "progress.h"
+#include "output.h"
 
 /* One operand that is a source. */
 struct client_source {
@@ -32,6 +34,7 @@ struct client_source {
 	bool exact;       /* it has none ("..", "/"): what is in it goes into the destination itself */
 	struct stat stat; /* push: when it was looked at */
 	bool settled;     /* copied, or failed and told */
+	bool copied;
 };
 
 struct client {
@@ -44,16 +47,18 @@ struct client {
 	struct client_source *sources;
 	unsigned int source_count, next_source;
 	unsigned int settled;
-	bool sized; /* total_bytes is of all that there is to copy */
-	uint64_t total_bytes;
-	uint64_t copied_files, failed_files, copied_bytes; /* directories that went well are not counted */
-	int exit_code;                                     /* enum exitcode, the worst so far */
-	int signal;                                        /* that ended us, or 0 */
+	bool sized;                 /* total_bytes is of all that there is to copy */
+	uint64_t total_bytes;       /* of sources that are files, in a push */
+	unsigned int plain_sources; /* push: which are so many, with those that cannot be sent */
+	int signal;                 /* that ended us, or 0 */
+	struct output output;
+	struct output_end end;
+	char moving[NAME_MAX + 1]; /* the name that is shown */
+	char transfer[UUID_STR_LEN];
 
 	struct loop loop;
 	struct loop_source signal_source;
-	struct loop_timer redraw;
-	struct progress progress;
+	struct loop_timer redraw, give_up;
 	struct connect connect;
 	struct peer peer;
 	struct slab slab;
@@ -67,8 +72,9 @@ struct client {
 	uint64_t base;                /* of our slab, for the daemon to write to */
 	uint32_t rkey;
 	bool connected, closed, idle;
-	bool promised; /* DONE: all that RESULTs said is on stable storage */
-	bool told;     /* why the session ends early was told already */
+	bool abandoned; /* interrupted, and some worker does not come back: nothing may be freed */
+	bool promised;  /* DONE: all that RESULTs said is on stable storage */
+	bool told;      /* why the session ends early was told already */
 };
 
 /* Copies; returns an enum exitcode. Everything that went wrong was told. */
@@ -79,6 +85,7 @@ int client_run(const struct options *o);
 /* What became of a source, or of something in it: `below` is then its path from there, else NULL. */
 struct client_outcome {
 	const char *below;
+	const char *destination; /* NULL: what the user said */
 	bool directory;
 	bool last; /* and nothing more will be heard of the source */
 	uint64_t bytes;
@@ -87,7 +94,6 @@ struct client_outcome {
 };
 
 void client_settle(struct client *c, struct client_source *source, const struct client_outcome *o);
-void client_complain(struct client *c, int exit_code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void client_on_idle(void *owner);
 /* enum wire_file_flags that the options ask for */
 unsigned int client_file_flags(const struct client *c, const struct client_source *source);

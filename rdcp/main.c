@@ -4,12 +4,14 @@
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "client.h"
 #include "common/log.h"
 #include "doctor.h"
 #include "exitcode.h"
+#include "interrupt.h"
 #include "options.h"
 
 /*
@@ -32,6 +34,8 @@ static int log_level_of(const struct options *o)
 
 static int run(const struct options *o)
 {
+	int r;
+
 	switch (o->action) {
 	case OPTIONS_HELP:
 		options_print_help(stdout);
@@ -43,6 +47,11 @@ static int run(const struct options *o)
 		return doctor_run(o);
 	case OPTIONS_COPY:
 		break;
+	}
+	r = interrupt_start();
+	if (r < 0) {
+		log_err("cannot watch for signals: %s", strerror(-r));
+		return EXITCODE_FAILED;
 	}
 	return client_run(o);
 }

@@ -78,6 +78,8 @@ static const struct row rows[] = {
 	{ 'v', "verbose", NULL, "say more; twice: everything", COUNT, FIELD(verbose), 0, 0 },
 	{ 0, "progress", "auto|always|never", "draw the progress line (auto: on a terminal)", CHOICE, FIELD(progress),
 	  0, 0 },
+	{ 0, "stats", NULL, "print counts, bytes and times at the end", YES, FIELD(stats), 0, 0 },
+	{ 0, "json", NULL, "say what happens in objects of JSON", YES, FIELD(json), 0, 0 },
 	{ 'P', "port", "PORT", "the daemon's port (10121)", NUMBER, FIELD(port), 1, UINT16_MAX },
 	{ '4', "ipv4", NULL, "use IPv4 addresses only", SET, FIELD(family), AF_INET, 0 },
 	{ '6', "ipv6", NULL, "use IPv6 addresses only", SET, FIELD(family), AF_INET6, 0 },
@@ -366,6 +368,8 @@ static int check_streams(const struct parse *p, const struct options *o)
 		return refuse(p, -EINVAL, "standard input to standard output is no copy: name a host as HOST:PATH");
 	if (o->recursive)
 		return refuse(p, -EINVAL, "'-' is one stream of bytes: -r has no use for it, but tar(1) has");
+	if (out && o->json)
+		return refuse(p, -EINVAL, "--json and the file cannot both go to standard output");
 	if (in && o->source_count > 1)
 		return refuse(p, -EINVAL, "standard input, '-', can only be the one source; a file is written ./-");
 	if (out && o->source_count > 1)

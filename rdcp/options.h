@@ -47,6 +47,7 @@ struct options {
 	bool recursive, preserve, quiet, no_clobber, make_path, dense;
 	bool archive; /* recursive and preserve as well */
 	bool numeric_ids, follow;
+	bool stats, json;
 	unsigned int verbose; /* how often -v */
 	unsigned int port;    /* -P; 0: not given. See options_port() */
 	unsigned int slot_log2, slots_log2;

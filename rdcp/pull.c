@@ -55,6 +55,7 @@ static void on_file_done(void *owner, const struct receive_place *place, uint32_
 	if (request < c->source_count && !c->sources[request].settled)
 		client_settle(c, &c->sources[request],
 			      &(struct client_outcome){ .below = place->below ? place->path + place->below : NULL,
+							.destination = place->path,
 							.directory = place->wishes & WIRE_FILE_DIRECTORY,
 							.last = receive_place_is_last(place, status),
 							.bytes = bytes,

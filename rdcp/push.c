@@ -40,6 +40,7 @@ void push_check_sources(struct client *c)
 		struct client_source *source = &c->sources[i];
 		int r = look_at(c, source);
 
+		c->plain_sources += r < 0 || !S_ISDIR(source->stat.st_mode);
 		if (r < 0)
 			client_settle(c, source,
 				      &(struct client_outcome){ .last = true,
@@ -104,7 +105,7 @@ static void on_done(void *owner, enum status status, const char *text)
 	c->promised = status == STATUS_OK;
 	c->told = !c->promised;
 	if (c->told)
-		client_complain(c, EXITCODE_FAILED, "%s: the daemon could not finish: %s", c->hint.host,
+		output_complain(&c->output, EXITCODE_FAILED, "%s: the daemon could not finish: %s", c->hint.host,
 				status_text(status));
 	peer_end(&c->peer, STATUS_OK, false, NULL);
 }

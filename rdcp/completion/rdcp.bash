@@ -25,6 +25,8 @@ _rdcp_options='
    --fsync=end|file|none
 -q --quiet
 -v --verbose
+   --stats
+   --json
    --progress=auto|always|never
 -P --port=PORT
 -4 --ipv4

@@ -143,7 +143,7 @@ no_control_bytes()
 
 	printf '%s' content >"$name"
 	copy -v "./$name" "$host:$there/"
-	expect 0 "copied"
+	expect 0 "' -> '"
 	[[ $err != *[$'\e\a\x9b']* && $err != *$'\nrdcp: forged'* ]] || fail "it says: $err"
 	copy "$host:$there/missing-$name" g
 	expect 1

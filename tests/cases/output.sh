@@ -23,7 +23,7 @@ verbose()
 {
 	text "$from/f" content
 	transfer -v f g
-	expect 0 "f' copied, 8 B"
+	expect 0 "f' -> '" "g', 8 B"
 	expect_one_line
 	no_control_bytes_in "$out$err"
 	transfer -vv f g
