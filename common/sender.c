@@ -312,18 +312,14 @@ static void on_pump_task(struct loop_task *t)
 
 /* ---- what comes back ---------------------------------------------------------------------------------------- */
 
-void send_slot_release(struct send_slot *slot)
+void send_slot_maybe_free(struct send_slot *slot)
 {
 	struct sender *s = slot->sender;
 
+	if (slot->unsaid || (slot->posted && !(slot->written && slot->acked)))
+		return;
 	slab_put(s->slab, (unsigned int)(slot - s->slots));
 	sender_schedule(s);
-}
-
-static void slot_maybe_free(struct send_slot *slot)
-{
-	if (slot->written && slot->acked)
-		send_slot_release(slot);
 }
 
 void send_slot_on_written(struct endpoint_work *w, int status)
@@ -333,7 +329,7 @@ void send_slot_on_written(struct endpoint_work *w, int status)
 	if (status < 0)
 		return; /* the endpoint ends, and the slab with it */
 	slot->written = true;
-	slot_maybe_free(slot);
+	send_slot_maybe_free(slot);
 }
 
 static int on_ack(void *engine, const struct wire_record *rec)
@@ -346,12 +342,12 @@ static int on_ack(void *engine, const struct wire_record *rec)
 		if (rec->ack.slots[i] >= s->slab->slots)
 			return -EPROTO;
 		slot = &s->slots[rec->ack.slots[i]];
-		if (!slot->posted || slot->unsaid || slot->acked)
+		if (!slot->posted || slot->good || slot->acked) /* `good`: its last DATA is yet to be said */
 			return -EPROTO;
 		slot->acked = true;
 		s->acked_bytes += slot->bytes;
 		window_on_ack(&s->window, loop_now(s->peer->loop));
-		slot_maybe_free(slot);
+		send_slot_maybe_free(slot);
 	}
 	peer_moved(s->peer);
 	return 0;

@@ -66,7 +66,8 @@ static bool say_link(struct sender *s, struct send_file *f)
 	return f->link_said;
 }
 
-/* Takes the chunk at the head of the order out; a slot of which nothing was said is free with its last one. */
+/* Takes the chunk at the head of the order out; a slot of which nothing was said is free with its last one, and so is one
+ * whose last chunks were not worth saying, if the peer was faster. */
 static void pop_chunk(struct sender *s)
 {
 	struct send_chunk *c = s->order[s->order_head];
@@ -74,8 +75,8 @@ static void pop_chunk(struct sender *s)
 	s->order_head = (s->order_head + 1) % s->order_size;
 	s->order_count--;
 	c->file->unsent--;
-	if (--c->slot->unsaid == 0 && !c->slot->posted)
-		send_slot_release(c->slot);
+	if (--c->slot->unsaid == 0)
+		send_slot_maybe_free(c->slot);
 	c->next = s->free_chunks;
 	s->free_chunks = c;
 }

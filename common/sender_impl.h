@@ -142,7 +142,7 @@ void send_file_fail_errno(struct send_file *f, int error);
 bool send_file_has_more(const struct send_file *f); /* data from next_offset on */
 void send_file_maybe_check(struct send_file *f);    /* all was read, or nothing more will be */
 void send_file_finish(struct send_file *f); /* CLOSE or ABORT was said and RESULT heard, or the peer never knew of it */
-void send_slot_release(struct send_slot *slot); /* it is free again */
+void send_slot_maybe_free(struct send_slot *slot); /* if nobody needs it any more */
 void send_slot_on_written(struct endpoint_work *w, int status);
 
 /* sender_tree.c: s->tree, from before its top is opened until its last RESULT. */

@@ -81,7 +81,10 @@ static int on_next(void *owner, struct send_item *ret_item)
 		.recurse = f->recurse,
 		.follow = f->follow,
 		.hard_links = f->hard_links,
+		.seen = f->seen,
 	};
+	if (f->seen)
+		ret_item->stat = *f->seen;
 	return 1;
 }
 

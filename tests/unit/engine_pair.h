@@ -61,6 +61,7 @@ struct session_file {
 	const char *target, *name; /* said instead of `to` and the last component of `from`; may be NULL */
 	uint32_t flags;
 	bool recurse, follow, hard_links;
+	const struct stat *seen; /* what it was when it was looked at, or NULL */
 };
 
 struct session {
