@@ -112,29 +112,53 @@ void infile_open_stream(struct infile *f, struct stream *stream)
 	clock_gettime(CLOCK_REALTIME, &f->stat.st_mtim);
 }
 
+static int set_direct(int fd, bool direct)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags < 0 ? -1 : fcntl(fd, F_SETFL, direct ? flags | O_DIRECT : flags & ~O_DIRECT);
+}
+
+void infile_go_direct(struct infile *f)
+{
+	f->direct = f->fd >= 0 && !f->unsized && set_direct(f->fd, true) == 0;
+}
+
 int infile_find_holes(struct infile *f)
 {
 	return f->unsized ? 0 : extents_read(&f->extents, f->fd, &f->stat);
 }
 
+/* The last block of a file is asked for as a whole: what is behind the end does not come. */
+static size_t whole_blocks(const struct infile *f, size_t len)
+{
+	return f->direct ? (len + DIRECT_BLOCK - 1) & ~(size_t)(DIRECT_BLOCK - 1) : len;
+}
+
 ssize_t infile_read(const struct infile *f, void *buf, size_t len, uint64_t offset)
 {
-	size_t got = 0;
+	size_t got = 0, room = whole_blocks(f, len);
+	bool direct = f->direct;
 
 	if (f->stream)
 		return stream_read(f->stream, buf, len);
 	while (got < len) {
-		ssize_t n = sys_pread(f->fd, (char *)buf + got, len - got, (off_t)(offset + got));
+		ssize_t n = sys_pread(f->fd, (char *)buf + got, room - got, (off_t)(offset + got));
 
 		if (n < 0 && errno == EINTR)
 			continue;
+		if (n < 0 && errno == EINVAL && direct) { /* not here: as usual, for all who read it */
+			set_direct(f->fd, false);
+			direct = false;
+			continue;
+		}
 		if (n < 0)
 			return fail(-errno, "read of %zu bytes at %llu", len, (unsigned long long)offset);
 		if (!n)
 			break;
 		got += (size_t)n;
 	}
-	return (ssize_t)got;
+	return (ssize_t)min_size(got, len); /* it has grown since */
 }
 
 int infile_check(const struct infile *f)

@@ -16,6 +16,7 @@ struct stream;
 
 struct infile {
 	int fd;                 /* -1: not open */
+	bool direct;            /* read past the page cache */
 	bool unsized;           /* st_size is 0 but there is something to read: /proc */
 	struct stat stat;       /* when it was opened */
 	struct extents extents; /* its data */
@@ -35,6 +36,12 @@ int infile_open(struct infile *f, int root, const char *path);
  * its permission bits are those that the umask leaves, its time is now.
  */
 void infile_open_stream(struct infile *f, struct stream *stream);
+
+/*
+ * From now on read past the page cache, where the file system can: then buffers are aligned to DIRECT_BLOCK and have room up to the next
+ * multiple of that, and where something is read at another offset, the page cache is used again.
+ */
+void infile_go_direct(struct infile *f);
 
 /* Finds its holes, so that only `extents` need be read; without, all of it is data. */
 int infile_find_holes(struct infile *f);

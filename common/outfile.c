@@ -44,6 +44,7 @@ void outfile_init(struct outfile *f)
 	memset(f, 0, sizeof(*f));
 	f->dir_fd = -1;
 	f->fd = -1;
+	f->direct_fd = -1;
 }
 
 /* ---- create ------------------------------------------------------------------------------------------------- */
@@ -160,7 +161,7 @@ static int make_file(struct outfile *f, const void *data)
 {
 	const mode_t *mode = data;
 
-	f->fd = sys_openat(f->dir_fd, f->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, *mode);
+	f->fd = sys_openat(f->dir_fd, f->temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, *mode);
 	if (f->fd < 0)
 		return -errno;
 	/* who removes what crashes left behind sees that it is in use; where there are no locks its age has to do */
@@ -331,10 +332,15 @@ int outfile_reserve(const struct outfile *f, uint64_t size)
 
 int outfile_write(const struct outfile *f, const void *buf, size_t len, uint64_t offset)
 {
-	size_t done = 0;
+	ssize_t direct;
+	size_t done;
 
 	if (f->stream)
 		return stream_write(f->stream, buf, len, offset);
+	direct = outfile_write_direct(f, buf, len, offset);
+	if (direct < 0)
+		return (int)direct;
+	done = (size_t)direct;
 	while (done < len) {
 		ssize_t n = sys_pwrite(f->fd, (const char *)buf + done, len - done, (off_t)(offset + done));
 
@@ -451,6 +457,8 @@ int outfile_commit(struct outfile *f, unsigned int flags)
 	char shown[512];
 	int r = 0;
 
+	if (f->direct_fd >= 0 && sys_close(steal_fd(f->direct_fd)) < 0)
+		return fail(-errno, "close");
 	if (f->fd >= 0 && sys_close(steal_fd(f->fd)) < 0)
 		return fail(-errno, "close"); /* NFS, quotas: a write that failed late */
 	if (flags & PLACE_NO_CLOBBER)
@@ -486,6 +494,8 @@ void outfile_discard(struct outfile *f)
 
 	if (f->fd >= 0 && !f->stream)
 		sys_close(f->fd); /* its content does not matter */
+	if (f->direct_fd >= 0)
+		sys_close(f->direct_fd);
 	if (f->temp[0] && sys_unlinkat(f->dir_fd, f->temp) < 0 && errno != ENOENT)
 		log_warning("cannot remove '%s': %m, ignoring", escape_name(f->temp, shown, sizeof(shown)));
 	if (f->dir_fd >= 0 && !f->dir_is_lent)

@@ -44,6 +44,7 @@ struct outfile {
 	bool has_size;         /* set by who wrote it from the start to the end, once: nothing to truncate */
 	bool has_mode;         /* it was made with the mode that it shall have, unless it is to be preserved */
 	bool is_hard_link;     /* nothing of it is ours but the name */
+	int direct_fd;         /* the same file, past the page cache; -1: not so */
 	struct stream *stream; /* it is no file but this, borrowed; or NULL */
 	char name[NAME_MAX + 1];
 	char temp[NAME_MAX + 1]; /* "" when there is none on disk */
@@ -98,6 +99,24 @@ int outfile_write(const struct outfile *f, const void *buf, size_t len, uint64_t
 
 /* Gives an open file what is kept of its source, and says with which mode bits it may have. For outdir.h, too. */
 mode_t outfile_keep(int fd, const struct outfile_attrs *attrs);
+
+/*
+ * From now on whole blocks of aligned memory at aligned offsets are written past the page cache, and the rest through it. Nothing
+ * happens where the file system does not offer that.
+ */
+void outfile_go_direct(struct outfile *f);
+
+/* For outfile_write(): as much of the start as goes past the page cache, 0 when nothing does. */
+ssize_t outfile_write_direct(const struct outfile *f, const void *buf, size_t len, uint64_t offset);
+
+/*
+ * Reading again what was written, when nothing is written any more: synced first, then read past the page cache where that is possible,
+ * else after that was asked to forget the file. `buf` is aligned to DIRECT_BLOCK (sys.h) and has room for two blocks more than `len`; *ret_bytes is
+ * in it. -EILSEQ: the file ends before.
+ */
+int outfile_begin_reread(const struct outfile *f);
+int outfile_reread(const struct outfile *f, void *buf, size_t len, uint64_t offset, const void **ret_bytes);
+void outfile_end_reread(const struct outfile *f);
 
 /* Size and attributes, still under the temporary name: ftruncate, what is kept, times, chmod last. -EINVAL: mtime is no time. */
 int outfile_finish(struct outfile *f, uint64_t size, const struct outfile_attrs *attrs);

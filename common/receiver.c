@@ -85,6 +85,7 @@ static void file_free(struct receive_file *f)
 	f->state = FILE_FREE;
 	receive_dir_release(f->dir);
 	f->dir = NULL;
+	receive_file_drop_layout(f);
 	free(f->link);
 	f->link = NULL;
 	receive_file_drop_attributes(f);
@@ -240,6 +241,7 @@ static int on_data(void *engine, const struct wire_record *rec)
 	if (f->end < c->data.offset + c->data.len)
 		f->end = c->data.offset + c->data.len;
 	digest_add(&f->digest, c->data.offset, c->data.len, c->data.hash);
+	receive_file_note_piece(f, c->data.offset, c->data.len);
 	r->slots[c->data.slot].pending++;
 	if (c->data.flags & WIRE_DATA_LAST)
 		r->slots[c->data.slot].last = true;
@@ -396,6 +398,7 @@ void receiver_free(struct receiver *r)
 		free(r->files[i].link);
 		free(r->files[i].blob);
 		digest_done(&r->files[i].digest);
+		layout_done(&r->files[i].layout);
 	}
 	receive_dir_release(r->dir);
 	receive_dir_release(r->top);

@@ -117,6 +117,8 @@ void receive_file_maybe_leave_open(struct receive_file *f)
 		discard(f);
 	} else if (f->closed && (f->said.flags & WIRE_FILE_LEAVE)) {
 		receive_file_report(f); /* synced when it was finished */
+	} else if (f->closed && receive_file_is_to_verify(f) && !f->verified) {
+		receive_file_verify(f);
 	} else if (f->closed) {
 		f->state = FILE_FINISHING;
 		receiver_submit(f->receiver, &f->job, run_finish, on_finished);

@@ -18,6 +18,7 @@
 #include "outdir.h"
 #include "peer.h"
 #include "receiver_impl.h"
+#include "slab.h"
 #include "util.h"
 
 /* ---- where -------------------------------------------------------------------------------------------------- */
@@ -241,6 +242,12 @@ static void on_dir_made(struct io_job *job)
 		made(f);
 }
 
+/* A small one would only wait longer. */
+static bool goes_direct(const struct receive_file *f)
+{
+	return (f->said.flags & WIRE_FILE_DIRECT) && f->said.size >= f->receiver->slab->slot_size;
+}
+
 static int create(struct receive_file *f)
 {
 	int r;
@@ -250,9 +257,10 @@ static int create(struct receive_file *f)
 		return 0;
 	}
 	if (f->dir) { /* what is to be given to another user, or has ACLs, is closed to everybody meanwhile */
-		r = outfile_create_in(&f->out, f->dir->fd, f->place.name, receive_file_keeps(f) ? 0600 : f->said.mode,
-				      f->place.flags);
-		f->out.has_mode &= !receive_file_keeps(f);
+		bool closed = receive_file_keeps(f) || goes_direct(f);
+
+		r = outfile_create_in(&f->out, f->dir->fd, f->place.name, closed ? 0600 : f->said.mode, f->place.flags);
+		f->out.has_mode &= !closed;
 		return r;
 	}
 	return outfile_create(&f->out, f->place.root, f->place.path, f->place.name, f->place.flags);
@@ -265,6 +273,8 @@ static void run_create(struct io_job *job)
 	f->job_error = create(f);
 	if (f->job_error == 0 && !(f->said.flags & (WIRE_FILE_UNSIZED | WIRE_FILE_SPARSE)))
 		f->job_error = outfile_reserve(&f->out, f->said.size);
+	if (f->job_error == 0 && goes_direct(f))
+		outfile_go_direct(&f->out);
 }
 
 static void on_created(struct io_job *job)
@@ -318,7 +328,7 @@ static void on_whole(struct io_job *job)
 
 static bool is_here(const struct receive_file *f)
 {
-	return f->closed && !(f->said.flags & WIRE_FILE_UNSIZED) && !f->place.stream;
+	return f->closed && !(f->said.flags & WIRE_FILE_UNSIZED) && !f->place.stream && !receive_file_is_to_verify(f);
 }
 
 /* ---- the queue ---------------------------------------------------------------------------------------------- */

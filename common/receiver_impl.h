@@ -10,6 +10,7 @@
 #include "attributes.h"
 #include "digest.h"
 #include "ioqueue.h"
+#include "layout.h"
 #include "loop.h"
 #include "outfile.h"
 #include "rate.h"
@@ -22,6 +23,7 @@ enum file_state {
 	FILE_QUEUED,     /* waits for its turn to be made; chunks wait */
 	FILE_OPENING,    /* a worker makes the temporary; chunks wait */
 	FILE_OPEN,       /* chunks are stored as they come */
+	FILE_VERIFYING,  /* a worker reads it again */
 	FILE_FINISHING,  /* a worker gives it size and attributes */
 	FILE_STAGED,     /* whole, under its temporary name */
 	FILE_FLUSHING,   /* a worker syncs and renames it, with others */
@@ -73,6 +75,9 @@ struct receive_file {
 	char why[ATTRIBUTES_WHY_MAX]; /* what of them could not be given to it, or "" */
 	struct digest digest;
 	struct receive_chunk *waiting, **waiting_tail;
+	struct layout layout; /* WIRE_FILE_VERIFY: in which pieces it came */
+	struct layout_walk verify_at;
+	bool verified;        /* read again to its end, with whatever result */
 	bool storing;         /* of a stream: a worker has a chunk, the others wait */
 	unsigned int pending; /* chunks with a worker or waiting */
 	uint64_t received;    /* bytes announced by DATA */
@@ -119,9 +124,10 @@ struct receiver {
 	struct receive_slot *slots;
 	uint16_t *acks; /* slots to acknowledge */
 	unsigned int ack_count;
-	struct rate rate;       /* what the sender was asked to keep */
-	bool limit_due;         /* and is to be told */
-	struct loop_timer pace; /* acknowledgements go on then */
+	unsigned int layout_runs; /* of all files */
+	struct rate rate;         /* what the sender was asked to keep */
+	bool limit_due;           /* and is to be told */
+	struct loop_timer pace;   /* acknowledgements go on then */
 
 	size_t attributes_len; /* of all files */
 	unsigned int jobs;
@@ -169,6 +175,15 @@ void receive_file_store_waiting(struct receive_file *f); /* the file is open now
 void receive_file_write_waiting(struct receive_file *f); /* worker: all of them, for receive_file_drop_waiting() */
 void receive_file_drop_waiting(struct receive_file *f);  /* they were dealt with: their slots are free */
 void receiver_send_acks(struct receiver *r);
+
+/* receiver_verify.c */
+static inline bool receive_file_is_to_verify(const struct receive_file *f)
+{
+	return (f->said.flags & WIRE_FILE_VERIFY) && !receive_file_kind(f) && !f->place.stream;
+}
+void receive_file_note_piece(struct receive_file *f, uint64_t offset, uint32_t len); /* in the order of the digest */
+void receive_file_drop_layout(struct receive_file *f);
+void receive_file_verify(struct receive_file *f); /* it is whole; FILE_OPEN again when that is done */
 
 /* receiver_commit.c */
 void receive_file_maybe_leave_open(struct receive_file *f); /* to the next station, if no chunk is with a worker */

@@ -129,6 +129,14 @@ static int open_source(struct send_file *f)
 	return r < 0 ? r : infile_open(&f->in, root, path);
 }
 
+/* A small file would only take longer. */
+static bool may_go_direct(const struct send_file *f)
+{
+	size_t slot_size = f->sender->slab->slot_size;
+
+	return (f->item.flags & WIRE_FILE_DIRECT) && (uint64_t)f->in.stat.st_size >= slot_size;
+}
+
 static void run_open(struct io_job *job)
 {
 	struct send_file *f = container_of(job, struct send_file, job);
@@ -145,6 +153,8 @@ static void run_open(struct io_job *job)
 		f->job_result = send_file_read_attributes(f, f->in.fd, &f->in.stat);
 	if (f->job_result == 0 && f->in.fd >= 0 && !f->item.dense)
 		f->job_result = infile_find_holes(&f->in);
+	if (f->job_result == 0 && may_go_direct(f))
+		infile_go_direct(&f->in);
 }
 
 /* Now it is known what it is: a tree goes on in sender_tree.c. */

@@ -20,6 +20,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#define DIRECT_BLOCK 4096 /* what O_DIRECT is aligned to: enough for any disk, and the size of a page */
+
 #ifdef RDCP_FAULTS
 int sys_fault(const char *call);
 size_t sys_cut(size_t len);

@@ -64,6 +64,10 @@ unsigned int client_file_flags(const struct client *c, const struct client_sourc
 		flags |= WIRE_FILE_NO_SYNC;
 	if (o->no_clobber)
 		flags |= WIRE_FILE_NO_CLOBBER;
+	if (o->direct)
+		flags |= WIRE_FILE_DIRECT;
+	if (o->verify)
+		flags |= WIRE_FILE_VERIFY;
 	if (o->make_path)
 		flags |= WIRE_FILE_MAKE_PATH;
 	if (source->exact)

@@ -92,6 +92,8 @@ static const struct row rows[] = {
 	{ 0, "slots", "COUNT", "slots in flight, a power of two (32)", POWER, FIELD(slots_log2), 0,
 	  SLAB_MAX_SLOTS_LOG2 },
 	{ 0, "limit-rate", "RATE", "bytes a second at most, as 500K or 10M", RATE, FIELD(limit_rate), 0, 0 },
+	{ 0, "direct", NULL, "keep large files out of page caches", YES, FIELD(direct), 0, 0 },
+	{ 0, "verify", NULL, "read again what was stored, and compare", YES, FIELD(verify), 0, 0 },
 	{ 0, "io-threads", "COUNT", "threads that read and write files (4)", NUMBER, FIELD(io_threads), 1, 64 },
 	{ 0, "doctor", NULL, "check this machine, and the way to HOST", SET, FIELD(action), OPTIONS_DOCTOR, 0 },
 	{ 'h', "help", NULL, "print this", SET, FIELD(action), OPTIONS_HELP, 0 },
@@ -370,6 +372,8 @@ static int check_streams(const struct parse *p, const struct options *o)
 		return refuse(p, -EINVAL, "'-' is one stream of bytes: -r has no use for it, but tar(1) has");
 	if (out && o->json)
 		return refuse(p, -EINVAL, "--json and the file cannot both go to standard output");
+	if (out && o->verify)
+		return refuse(p, -EINVAL, "what went to standard output, '-', cannot be read again: no --verify");
 	if (in && o->source_count > 1)
 		return refuse(p, -EINVAL, "standard input, '-', can only be the one source; a file is written ./-");
 	if (out && o->source_count > 1)

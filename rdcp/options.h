@@ -52,6 +52,7 @@ struct options {
 	unsigned int port;    /* -P; 0: not given. See options_port() */
 	unsigned int slot_log2, slots_log2;
 	unsigned int io_threads;
+	bool direct, verify;
 	uint64_t limit_rate; /* bytes a second; 0: none */
 	enum options_fsync fsync;
 	uint64_t timeout_ns;         /* silence of the peer */

@@ -111,6 +111,8 @@ static uint32_t get_flags(const struct options *o)
 	uint32_t flags = (o->recursive ? WIRE_GET_TREE : 0) | (o->dense ? WIRE_GET_DENSE : 0) |
 			 (o->preserve ? WIRE_GET_PRESERVE : 0) | (o->follow ? WIRE_GET_FOLLOW : 0);
 
+	if (o->direct)
+		flags |= WIRE_GET_DIRECT;
 	if (o->archive)
 		flags |= WIRE_GET_OWNER | WIRE_GET_XATTRS | WIRE_GET_HARD_LINKS;
 	return o->archive && o->numeric_ids ? flags | WIRE_GET_NUMERIC_IDS : flags;

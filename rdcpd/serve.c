@@ -50,6 +50,7 @@ static char *base_name(const char *path)
 static uint32_t file_flags(uint32_t get_flags)
 {
 	return (get_flags & WIRE_GET_PRESERVE ? WIRE_FILE_PRESERVE : 0) |
+	       (get_flags & WIRE_GET_DIRECT ? WIRE_FILE_DIRECT : 0) |
 	       (get_flags & WIRE_GET_OWNER ? WIRE_FILE_OWNER : 0) |
 	       (get_flags & WIRE_GET_XATTRS ? WIRE_FILE_XATTRS : 0) |
 	       (get_flags & WIRE_GET_NUMERIC_IDS ? WIRE_FILE_NUMERIC_IDS : 0);

@@ -36,6 +36,8 @@ _rdcp_options='
    --timeout=SECONDS
    --slot-size=SIZE
    --slots=COUNT
+   --direct
+   --verify
    --limit-rate=RATE
    --io-threads=COUNT
    --doctor

@@ -294,6 +294,61 @@ limited()
 	same "$from/f" "$to/g"
 }
 
+# ---- past the page cache
+
+# option_of_size OPTION BYTES
+option_of_size()
+{
+	pattern "$from/f" "$2"
+	text "$to/g" old
+	transfer "$1" f g
+	expect_ok
+	same "$from/f" "$to/g"
+}
+
+both_options_for_holes()
+{
+	truncate -s 5000001 "$from/f"
+	printf x | dd of="$from/f" bs=1 seek=2500001 conv=notrunc status=none
+	transfer --direct --verify --slot-size=64K f g
+	expect_ok
+	same "$from/f" "$to/g"
+}
+
+both_options_for_trees()
+{
+	mkdir -p "$from/d/sub"
+	pattern "$from/d/large" 2500000
+	text "$from/d/sub/small" small
+	chmod 0444 "$from/d/large"
+	transfer -rp --direct --verify d e
+	expect_ok
+	same "$from/d/large" "$to/e/large"
+	holds "$to/e/sub/small" small
+	[ "$(stat -c %a "$to/e/large")" = 444 ] || fail "its mode is $(stat -c %a "$to/e/large")"
+}
+
+# Whoever can read past the cache leaves nothing there; on other file systems there is nothing to see.
+direct_leaves_the_cache_alone()
+{
+	need fincore
+	head -c 4194304 /dev/zero >"$from/f"
+	dd if="$from/f" of=/dev/null bs=1M iflag=direct status=none 2>/dev/null || skip "no direct reading here"
+	sync "$from/f"
+	dd of="$from/f" oflag=nocache conv=notrunc,fdatasync count=0 status=none
+	transfer --direct --no-sparse f g
+	expect_ok
+	[ "$(fincore -nb -o RES "$to/g")" -lt 1048576 ] || fail "$(fincore "$to/g")"
+}
+
+verify_stdout()
+{
+	text "$there/f" x
+	rdcp --verify "$host:$there/f" - >g 2>"$case_dir/err"
+	status=$? err=$(<"$case_dir/err")
+	expect 2 --verify
+}
+
 streams()
 {
 	local size
@@ -322,4 +377,12 @@ streams()
 	run tar_goes_there_and_back tar_there_and_back
 	run stdout_has_no_progress_in_it no_progress_in_the_data
 	both limit_is_kept limited
+	for size in 0 1 4096 1048575 1048576 1048577 5000000; do
+		both "direct_of_${size}_bytes" option_of_size --direct "$size"
+		both "verified_of_${size}_bytes" option_of_size --verify "$size"
+	done
+	both direct_and_verified_holes both_options_for_holes
+	both direct_and_verified_trees both_options_for_trees
+	both direct_leaves_the_cache_alone direct_leaves_the_cache_alone
+	run stdout_cannot_be_verified verify_stdout
 }

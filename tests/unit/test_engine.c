@@ -95,6 +95,38 @@ START_TEST(files_never_synced_arrive_whole)
 }
 END_TEST
 
+START_TEST(files_read_again_arrive_whole)
+{
+	begin(_i);
+	add_sizes(WIRE_FILE_VERIFY);
+	add_sizes(WIRE_FILE_VERIFY | WIRE_FILE_NO_SYNC);
+	finish();
+	expect_all_copied();
+}
+END_TEST
+
+START_TEST(files_past_the_page_cache_arrive_whole)
+{
+	begin(_i);
+	add_sizes(WIRE_FILE_DIRECT);
+	add_sizes(WIRE_FILE_DIRECT | WIRE_FILE_VERIFY);
+	finish();
+	expect_all_copied();
+}
+END_TEST
+
+/* Pieces end in the middle of a block then. */
+START_TEST(small_pieces_past_the_page_cache_arrive_whole)
+{
+	begin(_i);
+	make_file("from", 50001, 1);
+	session_add(&session, "from", "to", WIRE_FILE_DIRECT | WIRE_FILE_VERIFY);
+	session.sender_limit = 500000;
+	finish();
+	expect_all_copied();
+}
+END_TEST
+
 START_TEST(a_single_slot_is_enough)
 {
 	begin(_i);
@@ -483,6 +515,9 @@ Suite *engine_suite(void)
 	add(tc, every_size_arrives_whole);
 	add(tc, files_synced_one_by_one_arrive_whole);
 	add(tc, files_never_synced_arrive_whole);
+	add(tc, files_read_again_arrive_whole);
+	add(tc, files_past_the_page_cache_arrive_whole);
+	add(tc, small_pieces_past_the_page_cache_arrive_whole);
 	add(tc, a_single_slot_is_enough);
 	add(tc, many_slots_are_not_too_many);
 	add(tc, the_fewest_receives_are_enough);

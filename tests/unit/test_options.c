@@ -130,6 +130,7 @@ START_TEST(a_stream_is_the_one_end_of_one_copy)
 	refuse_line("a - host:x", "one source");
 	refuse_line("- - host:x", "one source");
 	refuse_line("host:a host:b -", "one file");
+	refuse_line("--verify host:a -", "--verify");
 }
 END_TEST
 

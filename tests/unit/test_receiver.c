@@ -53,6 +53,58 @@ FAILURE(bytes_that_are_not_what_was_read_fail_the_file, 1, STATUS_CORRUPT)
 	actor_say_end(e, 1);
 }
 
+/* What is on its way to be read again. */
+static int open_temporary(void)
+{
+	DIR *dir = opendir("root");
+	struct dirent *entry;
+	int fd = -1;
+
+	while ((entry = readdir(dir)))
+		if (strstr(entry->d_name, ".rdcp-part"))
+			fd = openat(dirfd(dir), entry->d_name, O_RDWR | O_CLOEXEC);
+	closedir(dir);
+	ck_assert_int_ge(fd, 0);
+	return fd;
+}
+
+static struct wire_record spoilt_data;
+
+static void spoil_on_ack(struct session_end *e, const struct wire_record *rec)
+{
+	struct wire_record end = actor_close(0, &spoilt_data);
+	int fd;
+
+	if (rec->type != WIRE_ACK)
+		return;
+	fd = open_temporary();
+	if (spoilt_data.data.len == 10)
+		ck_assert_int_eq(pwrite(fd, "x", 1, 5), 1);
+	else
+		ck_assert_int_eq(ftruncate(fd, 1000), 0);
+	close(fd);
+	actor_say(e, &end);
+	actor_say_end(e, 1);
+}
+
+static void say_what_is_spoilt(struct session_end *e, size_t len)
+{
+	e->react = spoil_on_ack;
+	spoilt_data = actor_data(e, 0, 0, bytes, len);
+	actor_say_file(e, 0, "old", WIRE_FILE_VERIFY);
+	actor_say(e, &spoilt_data);
+}
+
+FAILURE(a_byte_that_changed_where_it_is_stored_is_found, 1, STATUS_CORRUPT)
+{
+	say_what_is_spoilt(e, 10);
+}
+
+FAILURE(bytes_missing_where_they_are_stored_are_found, 1, STATUS_CORRUPT)
+{
+	say_what_is_spoilt(e, 4096);
+}
+
 FAILURE(a_wrong_digest_fails_the_file, 3, STATUS_CORRUPT)
 {
 	static const uint32_t flags[] = { 0, WIRE_FILE_SYNC, WIRE_FILE_NO_SYNC };
@@ -371,6 +423,8 @@ Suite *receiver_suite(void)
 	Suite *s = suite_create("receiver");
 	TCase *tc = receiver_tcase(s, "failures");
 	endpoint_test(tc, bytes_that_are_not_what_was_read_fail_the_file);
+	endpoint_test(tc, a_byte_that_changed_where_it_is_stored_is_found);
+	endpoint_test(tc, bytes_missing_where_they_are_stored_are_found);
 	endpoint_test(tc, a_wrong_digest_fails_the_file);
 	endpoint_test(tc, a_size_that_is_not_the_sum_of_its_parts_fails_the_file);
 	endpoint_test(tc, a_part_that_is_missing_fails_the_file);
