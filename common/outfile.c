@@ -16,10 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/fsuid.h>
 #include <sys/random.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "beneath.h"
 #include "cleanup.h"
@@ -36,8 +38,9 @@
 #define TEMP_ROOM (NAME_MAX - 1 - 1 - TEMP_RANDOM - (sizeof(TEMP_SUFFIX) - 1)) /* what is left for the name */
 #define TEMP_ROOM_SHORT 16 /* on file systems whose names are shorter than NAME_MAX, such as ecryptfs */
 #define TEMP_TRIES 16
-#define PERMISSIONS 0777 /* what a peer can ask for */
-#define SPECIAL 07000    /* setuid, setgid, sticky: only with outfile_attrs.special */
+#define PERMISSIONS 0777     /* what a peer can ask for */
+#define SPECIAL 07000        /* setuid, setgid, sticky: only with outfile_attrs.special */
+#define HASH_STEP (64 * KIB) /* on the stack of a worker */
 
 void outfile_init(struct outfile *f)
 {
@@ -120,31 +123,30 @@ static size_t cut_name(const char *name, size_t room)
 	return len;
 }
 
-static int name_temp(struct outfile *f, size_t room)
+/* Five bits of each byte make a character. */
+static void name_temp(struct outfile *f, size_t room, const uint8_t bytes[static TEMP_RANDOM])
 {
 	static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz234567";
-	char random[TEMP_RANDOM + 1];
-	int i;
+	char middle[TEMP_RANDOM + 1];
 
-	if (getrandom(random, TEMP_RANDOM, 0) != TEMP_RANDOM)
-		return -EIO;
-	for (i = 0; i < TEMP_RANDOM; i++)
-		random[i] = alphabet[random[i] & 31];
-	random[TEMP_RANDOM] = '\0';
-	snprintf(f->temp, sizeof(f->temp), ".%.*s.%s" TEMP_SUFFIX, (int)cut_name(f->name, room), f->name, random);
-	return 0;
+	for (int i = 0; i < TEMP_RANDOM; i++)
+		middle[i] = alphabet[bytes[i] & 31];
+	middle[TEMP_RANDOM] = '\0';
+	snprintf(f->temp, sizeof(f->temp), ".%.*s.%s" TEMP_SUFFIX, (int)cut_name(f->name, room), f->name, middle);
 }
 
 /* Gives it a temporary name and calls `make` until that succeeds, or fails for another reason than the name. */
 static int with_temp(struct outfile *f, int (*make)(struct outfile *f, const void *data), const void *data)
 {
+	uint8_t random[TEMP_RANDOM];
 	size_t room = TEMP_ROOM;
 	int tries, r = -EEXIST;
 
 	for (tries = 0; tries < TEMP_TRIES; tries++) {
-		r = name_temp(f, room);
-		if (r < 0)
+		r = -EIO;
+		if (getrandom(random, sizeof(random), 0) != sizeof(random))
 			break;
+		name_temp(f, room, random);
 		r = make(f, data);
 		if (r == 0)
 			return 0;
@@ -162,12 +164,57 @@ static int make_file(struct outfile *f, const void *data)
 	const mode_t *mode = data;
 
 	f->fd = sys_openat(f->dir_fd, f->temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, *mode);
-	if (f->fd < 0)
-		return -errno;
-	/* who removes what crashes left behind sees that it is in use; where there are no locks its age has to do */
-	if (flock(f->fd, LOCK_EX | LOCK_NB) < 0)
+	return f->fd < 0 ? -errno : 0;
+}
+
+/* Only one can have it, and only under the name that it was opened by. */
+static bool is_ours_alone(const struct outfile *f, int fd)
+{
+	struct stat st, named;
+
+	if (sys_fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1 ||
+	    st.st_uid != (uid_t)setfsuid((uid_t)-1))
+		return false;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0 || sys_fstatat(f->dir_fd, f->temp, &named, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	return named.st_dev == st.st_dev && named.st_ino == st.st_ino;
+}
+
+/* False: there is none to be had, or it is somebody else's; any other name will do then. */
+static bool take_resumable(struct outfile *f)
+{
+	_cleanup_close_ int fd = -1;
+	uint8_t bytes[TEMP_RANDOM];
+	struct stat st;
+
+	for (int i = 0; i < TEMP_RANDOM; i++)
+		bytes[i] = (uint8_t)(f->id >> (5 * i));
+	name_temp(f, TEMP_ROOM, bytes);
+	fd = sys_openat(f->dir_fd, f->temp, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	if (fd < 0 || !is_ours_alone(f, fd) || sys_fstat(fd, &st) < 0) {
+		f->temp[0] = '\0';
+		return false;
+	}
+	f->held = (uint64_t)st.st_size;
+	f->fd = steal_fd(fd);
+	f->is_resumable = true;
+	f->has_mode = false;
+	return true;
+}
+
+/* `mode`: what the temporary is made with. */
+static int open_temp(struct outfile *f, mode_t mode, unsigned int flags)
+{
+	int r;
+
+	if ((flags & OUTFILE_RESUME) && take_resumable(f))
+		return 0;
+	r = with_temp(f, make_file, &mode);
+	/* Who removes what crashes left behind sees that it is in use; where there are no locks its age has to do, and what is whole in
+	 * a moment needs none. */
+	if (r == 0 && !f->has_mode && flock(f->fd, LOCK_EX | LOCK_NB) < 0)
 		log_debug("cannot lock a temporary: %m, ignoring");
-	return 0;
+	return r;
 }
 
 static int make_symlink(struct outfile *f, const void *data)
@@ -177,7 +224,6 @@ static int make_symlink(struct outfile *f, const void *data)
 
 int outfile_create(struct outfile *f, int root, const char *path, const char *name, unsigned int flags)
 {
-	const mode_t mode = 0600;
 	char shown[512];
 	struct stat st;
 	int r;
@@ -189,7 +235,7 @@ int outfile_create(struct outfile *f, int root, const char *path, const char *na
 	if (r >= 0 && f->entered && S_ISLNK(st.st_mode))
 		r = check_link(root, path, name);
 	if (r >= 0)
-		r = with_temp(f, make_file, &mode);
+		r = open_temp(f, 0600, flags);
 	if (r >= 0)
 		return 0;
 	outfile_discard(f);
@@ -225,7 +271,7 @@ int outfile_create_in(struct outfile *f, int dir, const char *name, mode_t mode,
 	f->has_mode = !f->replaces;
 	mode = f->has_mode ? mode & PERMISSIONS : 0600;
 	if (r == 0)
-		r = with_temp(f, make_file, &mode);
+		r = open_temp(f, mode, flags);
 	return r < 0 ? give_up(f, r, name) : 0;
 }
 
@@ -311,7 +357,7 @@ static int ask_for_room(int fd, uint64_t size)
 	return size / st.f_frsize >= st.f_bfree && size > st.f_bfree * st.f_frsize ? -ENOSPC : 0;
 }
 
-int outfile_reserve(const struct outfile *f, uint64_t size)
+int outfile_reserve(const struct outfile *f, uint64_t size, uint64_t held)
 {
 	struct statfs st;
 	int r;
@@ -319,12 +365,12 @@ int outfile_reserve(const struct outfile *f, uint64_t size)
 	if (!size || size > INT64_MAX || f->stream)
 		return 0; /* too large is found when it is written */
 	if (fstatfs(f->fd, &st) == 0 && st.f_type == TMPFS_MAGIC)
-		return ask_for_room(f->fd, size);
+		return ask_for_room(f->fd, size - min_size(size, held));
 	do {
 		r = sys_fallocate(f->fd, FALLOC_FL_KEEP_SIZE, (off_t)size) < 0 ? -errno : 0;
 	} while (r == -EINTR);
 	if (r == -EOPNOTSUPP || r == -ENOSYS || r == -EINVAL)
-		return ask_for_room(f->fd, size);
+		return ask_for_room(f->fd, size - min_size(size, held));
 	return r < 0 ? fail(r, "reserve %llu bytes", (unsigned long long)size) : 0;
 }
 
@@ -422,6 +468,33 @@ int outfile_finish(struct outfile *f, uint64_t size, const struct outfile_attrs 
 	return r < 0 ? fail(r, "set the mode") : 0;
 }
 
+int outfile_hash(const struct outfile *f, uint64_t offset, size_t len, uint64_t *ret_hash)
+{
+	XXH3_state_t *state = XXH3_createState();
+	uint8_t buf[HASH_STEP];
+	int r = state ? 0 : -ENOMEM;
+
+	if (state)
+		XXH3_64bits_reset(state);
+	while (len && r == 0) {
+		ssize_t n = sys_pread(f->fd, buf, min_size(len, sizeof(buf)), (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			r = fail(n < 0 ? -errno : -EIO, "read back at %llu", (unsigned long long)offset);
+			break;
+		}
+		XXH3_64bits_update(state, buf, (size_t)n);
+		offset += (uint64_t)n;
+		len -= (size_t)n;
+	}
+	if (r == 0)
+		*ret_hash = XXH3_64bits_digest(state);
+	XXH3_freeState(state);
+	return r;
+}
+
 int outfile_sync(const struct outfile *f)
 {
 	int r;
@@ -452,6 +525,14 @@ static int rename_no_replace(const struct outfile *f)
 	return 0;
 }
 
+/* A lock is kept until the temporary name is gone: it goes with the last descriptor of the opened file, flock(2). */
+static int close_written(struct outfile *f)
+{
+	int fd = f->is_resumable ? dup(f->fd) : steal_fd(f->fd);
+
+	return fd < 0 ? -1 : sys_close(fd);
+}
+
 int outfile_commit(struct outfile *f, unsigned int flags)
 {
 	char shown[512];
@@ -459,7 +540,7 @@ int outfile_commit(struct outfile *f, unsigned int flags)
 
 	if (f->direct_fd >= 0 && sys_close(steal_fd(f->direct_fd)) < 0)
 		return fail(-errno, "close");
-	if (f->fd >= 0 && sys_close(steal_fd(f->fd)) < 0)
+	if (f->fd >= 0 && close_written(f) < 0)
 		return fail(-errno, "close"); /* NFS, quotas: a write that failed late */
 	if (flags & PLACE_NO_CLOBBER)
 		r = rename_no_replace(f);
@@ -492,13 +573,26 @@ void outfile_discard(struct outfile *f)
 {
 	char shown[512];
 
-	if (f->fd >= 0 && !f->stream)
-		sys_close(f->fd); /* its content does not matter */
-	if (f->direct_fd >= 0)
-		sys_close(f->direct_fd);
 	if (f->temp[0] && sys_unlinkat(f->dir_fd, f->temp) < 0 && errno != ENOENT)
 		log_warning("cannot remove '%s': %m, ignoring", escape_name(f->temp, shown, sizeof(shown)));
+	if (f->fd >= 0 && !f->stream)
+		sys_close(f->fd); /* its content does not matter; removed first, while it is locked */
+	if (f->direct_fd >= 0)
+		sys_close(f->direct_fd);
 	if (f->dir_fd >= 0 && !f->dir_is_lent)
 		close(f->dir_fd);
 	outfile_init(f);
+}
+
+void outfile_leave(struct outfile *f)
+{
+	struct stat st;
+
+	if (f->is_resumable && sys_fstat(f->fd, &st) == 0 && st.st_size) {
+		/* what was reserved behind its end is given back */
+		if (sys_ftruncate(f->fd, st.st_size) < 0)
+			log_debug("truncate a temporary: %m, ignoring");
+		f->temp[0] = '\0';
+	}
+	outfile_discard(f);
 }

@@ -46,13 +46,19 @@ struct outfile {
 	bool is_hard_link;     /* nothing of it is ours but the name */
 	int direct_fd;         /* the same file, past the page cache; -1: not so */
 	struct stream *stream; /* it is no file but this, borrowed; or NULL */
+	uint64_t id;           /* with OUTFILE_RESUME, set by the caller: of the file that it is to become */
+	bool is_resumable;     /* its temporary name is that of `id`, and it is locked */
+	uint64_t held;         /* bytes that were in it before */
 	char name[NAME_MAX + 1];
 	char temp[NAME_MAX + 1]; /* "" when there is none on disk */
 };
 
 /* Besides enum place_flags */
 enum outfile_flags {
-	OUTFILE_FRESH = 1 << 8 /* nothing is there: the directory was made for this */
+	OUTFILE_FRESH = 1 << 8, /* nothing is there: the directory was made for this */
+	OUTFILE_RESUME =
+		1
+		<< 9, /* goes on with what is left of the same file, if it was left by the same user and nobody has it */
 };
 
 mode_t outfile_umask(void); /* of the process, as it was at first */
@@ -89,10 +95,10 @@ int outfile_hard_link_in(struct outfile *f, int dir, const char *name, int top, 
 void outfile_open_stream(struct outfile *f, struct stream *stream);
 
 /*
- * Room for `size` bytes, as far as the file system can say or do: -ENOSPC, -EDQUOT and -EFBIG are known before anything is sent. The
- * size of the file stays as it is.
+ * Room for `size` bytes, `held` of which are there, as far as the file system can say or do: -ENOSPC, -EDQUOT and -EFBIG are known
+ * before anything is sent. The size of the file stays as it is.
  */
-int outfile_reserve(const struct outfile *f, uint64_t size);
+int outfile_reserve(const struct outfile *f, uint64_t size, uint64_t held);
 
 /* All of it, whatever write(2) interrupts or shortens. -ENOSPC, -EDQUOT, -EFBIG, -EIO ... */
 int outfile_write(const struct outfile *f, const void *buf, size_t len, uint64_t offset);
@@ -121,6 +127,9 @@ void outfile_end_reread(const struct outfile *f);
 /* Size and attributes, still under the temporary name: ftruncate, what is kept, times, chmod last. -EINVAL: mtime is no time. */
 int outfile_finish(struct outfile *f, uint64_t size, const struct outfile_attrs *attrs);
 
+/* XXH3_64bits of `len` bytes that are in it. -EIO: there are fewer. */
+int outfile_hash(const struct outfile *f, uint64_t offset, size_t len, uint64_t *ret_hash);
+
 int outfile_sync(const struct outfile *f); /* fsync(2) of the file */
 
 /* Gives it its name: renameat2(2). With PLACE_NO_CLOBBER a destination that appeared since is -EEXIST. The file
@@ -131,5 +140,8 @@ int outfile_commit(struct outfile *f, unsigned int flags);
 int outfile_sync_dir(const struct outfile *f); /* fsync(2) of the directory: makes the rename durable */
 
 void outfile_discard(struct outfile *f);
+
+/* Instead of discard: the temporary stays, to be gone on with, if it is one of OUTFILE_RESUME. */
+void outfile_leave(struct outfile *f);
 
 #endif

@@ -89,6 +89,7 @@ static void file_free(struct receive_file *f)
 	free(f->link);
 	f->link = NULL;
 	receive_file_drop_attributes(f);
+	receive_file_forget_held(f);
 	if (r->newest == f)
 		r->newest = NULL;
 	r->busy_files--;
@@ -148,6 +149,7 @@ static void step(struct receiver *r)
 		return;
 	send_limit(r);
 	receiver_create_queued(r);
+	receiver_say_held(r);
 	receiver_send_acks(r);
 	retry_reports(r);
 	receiver_maybe_flush(r);
@@ -225,23 +227,43 @@ static bool data_is_sane(const struct receiver *r, const struct wire_data *d)
 	return d->slot_off <= r->slab->slot_size && d->len <= r->slab->slot_size - d->slot_off;
 }
 
+static void announced(struct receive_file *f, const struct wire_data *data)
+{
+	f->received += data->len;
+	if (f->end < data->offset + data->len)
+		f->end = data->offset + data->len;
+	digest_add(&f->digest, data->offset, data->len, data->hash);
+	receive_file_note_piece(f, data->offset, data->len);
+}
+
+static int on_held(struct receiver *r, struct receive_file *f, const struct wire_data *data)
+{
+	int error = receive_file_take_held(f, data);
+
+	if (error < 0)
+		return error;
+	announced(f, data);
+	peer_moved(r->peer);
+	return 0;
+}
+
 static int on_data(void *engine, const struct wire_record *rec)
 {
 	struct receiver *r = engine;
 	struct receive_file *f = find_file(r, rec->data.file);
 	struct receive_chunk *c = r->free_chunks;
 
-	if (!f || f->closed || !c || receive_file_kind(f) || !data_is_sane(r, &rec->data))
+	if (!f || f->closed || receive_file_kind(f))
+		return -EPROTO;
+	if (rec->data.flags & WIRE_DATA_HELD)
+		return on_held(r, f, &rec->data);
+	if (!c || !data_is_sane(r, &rec->data))
 		return -EPROTO;
 	r->free_chunks = c->next;
 	*c = (struct receive_chunk){ .receiver = r, .file = f, .data = rec->data };
 	f->pending++;
-	f->received += c->data.len;
+	announced(f, &c->data);
 	rate_take(&r->rate, c->data.len, loop_now(r->peer->loop));
-	if (f->end < c->data.offset + c->data.len)
-		f->end = c->data.offset + c->data.len;
-	digest_add(&f->digest, c->data.offset, c->data.len, c->data.hash);
-	receive_file_note_piece(f, c->data.offset, c->data.len);
 	r->slots[c->data.slot].pending++;
 	if (c->data.flags & WIRE_DATA_LAST)
 		r->slots[c->data.slot].last = true;
@@ -393,7 +415,8 @@ void receiver_free(struct receiver *r)
 	if (r->peer->engine == r)
 		peer_detach(r->peer);
 	for (unsigned int i = 0; i < RECEIVER_MAX_FILES; i++) {
-		outfile_discard(&r->files[i].out);
+		outfile_leave(&r->files[i].out);
+		receive_file_forget_held(&r->files[i]);
 		receive_dir_release(r->files[i].dir);
 		free(r->files[i].link);
 		free(r->files[i].blob);
@@ -445,4 +468,9 @@ void receiver_found(const struct receiver *r, uint64_t *ret_files, uint64_t *ret
 {
 	*ret_files = r->found_files;
 	*ret_bytes = r->found_bytes;
+}
+
+uint64_t receiver_held_bytes(const struct receiver *r)
+{
+	return r->held_bytes;
 }

@@ -85,6 +85,7 @@ void receiver_stop(struct receiver *r);
 /* For a progress display: the newest file, or NULL; bytes stored so far. */
 const struct receive_place *receiver_current(const struct receiver *r, uint64_t *ret_size);
 uint64_t receiver_stored_bytes(const struct receiver *r);
+uint64_t receiver_held_bytes(const struct receiver *r); /* of them, those that were here before */
 
 /* What is no directory and was named so far, and the bytes of it. */
 void receiver_found(const struct receiver *r, uint64_t *ret_files, uint64_t *ret_bytes);

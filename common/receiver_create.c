@@ -196,10 +196,10 @@ static void run_make_dir(struct io_job *job)
 static void made(struct receive_file *f)
 {
 	f->state = FILE_OPEN;
+	if (f->out.entered)
+		append_component(&f->place, f->place.name);
 	if (f->job_error < 0)
 		receive_file_fail_at_destination(f, f->job_error);
-	else if (f->out.entered)
-		append_component(&f->place, f->place.name);
 	receive_file_store_waiting(f);
 	receive_file_maybe_leave_open(f);
 }
@@ -250,20 +250,25 @@ static bool goes_direct(const struct receive_file *f)
 
 static int create(struct receive_file *f)
 {
+	unsigned int flags = f->place.flags;
+	bool closed;
 	int r;
 
 	if (f->place.stream) {
 		outfile_open_stream(&f->out, f->place.stream);
 		return 0;
 	}
-	if (f->dir) { /* what is to be given to another user, or has ACLs, is closed to everybody meanwhile */
-		bool closed = receive_file_keeps(f) || goes_direct(f);
-
-		r = outfile_create_in(&f->out, f->dir->fd, f->place.name, closed ? 0600 : f->said.mode, f->place.flags);
-		f->out.has_mode &= !closed;
-		return r;
+	if (f->said.flags & WIRE_FILE_RESUME) {
+		flags |= OUTFILE_RESUME;
+		f->out.id = receive_file_id(&f->said);
 	}
-	return outfile_create(&f->out, f->place.root, f->place.path, f->place.name, f->place.flags);
+	if (!f->dir)
+		return outfile_create(&f->out, f->place.root, f->place.path, f->place.name, flags);
+	/* what is to be given to another user, or has ACLs, is closed to everybody meanwhile */
+	closed = receive_file_keeps(f) || goes_direct(f);
+	r = outfile_create_in(&f->out, f->dir->fd, f->place.name, closed ? 0600 : f->said.mode, flags);
+	f->out.has_mode &= !closed;
+	return r;
 }
 
 static void run_create(struct io_job *job)
@@ -272,7 +277,7 @@ static void run_create(struct io_job *job)
 
 	f->job_error = create(f);
 	if (f->job_error == 0 && !(f->said.flags & (WIRE_FILE_UNSIZED | WIRE_FILE_SPARSE)))
-		f->job_error = outfile_reserve(&f->out, f->said.size);
+		f->job_error = outfile_reserve(&f->out, f->said.size, f->out.held);
 	if (f->job_error == 0 && goes_direct(f))
 		outfile_go_direct(&f->out);
 }
@@ -281,8 +286,11 @@ static void on_created(struct io_job *job)
 {
 	struct receive_file *f = container_of(job, struct receive_file, job);
 
-	if (receiver_job_ended(f->receiver))
-		made(f);
+	if (!receiver_job_ended(f->receiver))
+		return;
+	if (f->job_error == 0)
+		receive_file_look_for_held(f);
+	made(f);
 }
 
 /* ---- links, and files that are here already ------------------------------------------------------------------ */

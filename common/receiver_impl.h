@@ -45,6 +45,8 @@ struct receive_dir {
 	char path[]; /* as seen from the top, "" for the top itself */
 };
 
+struct receive_held;
+
 struct receive_chunk {
 	struct receiver *receiver;
 	struct receive_file *file;
@@ -73,6 +75,8 @@ struct receive_file {
 	size_t blob_len, blob_room;   /* what ATTRIBUTES have said so far */
 	struct attributes attributes; /* the same from CLOSE on, borrows blob */
 	char why[ATTRIBUTES_WHY_MAX]; /* what of them could not be given to it, or "" */
+	struct receive_held *held;    /* while HAVEs are due, or NULL */
+	uint64_t held_pieces;         /* that a DATA_HELD may name */
 	struct digest digest;
 	struct receive_chunk *waiting, **waiting_tail;
 	struct layout layout; /* WIRE_FILE_VERIFY: in which pieces it came */
@@ -132,7 +136,7 @@ struct receiver {
 	size_t attributes_len; /* of all files */
 	unsigned int jobs;
 	bool end_heard, done_sent, stopped;
-	uint64_t stored_bytes;
+	uint64_t stored_bytes, held_bytes; /* held: of the stored ones, those that were here before */
 	uint64_t found_files, found_bytes;
 };
 
@@ -168,6 +172,12 @@ int receive_file_add_attributes(struct receive_file *f, const struct wire_attrib
 int receive_file_close_attributes(struct receive_file *f); /* -EBADMSG: they are none */
 void receive_file_drop_attributes(struct receive_file *f);
 struct outfile_attrs receive_file_attrs(struct receive_file *f); /* borrows f */
+/* receiver_resume.c */
+uint64_t receive_file_id(const struct wire_file *said); /* what makes two FILEs the same file, as far as they say */
+void receive_file_look_for_held(struct receive_file *f);
+int receive_file_take_held(struct receive_file *f, const struct wire_data *data); /* -EPROTO */
+void receiver_say_held(struct receiver *r);
+void receive_file_forget_held(struct receive_file *f);
 
 /* receiver_store.c */
 void receive_chunk_store(struct receive_chunk *c);       /* or drops it, when its file is lost */

@@ -83,6 +83,7 @@ static void file_retire(struct send_file *f)
 
 	infile_done(&f->in);
 	attributes_done(&f->attributes);
+	send_file_forget_have(f);
 	send_item_done(&f->item);
 	f->state = FILE_FREE;
 	f->next = s->free_files;
@@ -177,6 +178,8 @@ static void on_opened(struct io_job *job)
 	if (f->item.recurse)
 		settle_recursion(f->sender, f);
 	f->whole = f->in.fd >= 0 && !f->in.unsized && (uint64_t)f->in.stat.st_size <= sender_piece(f->sender);
+	f->whole = f->in.fd >= 0 && !f->in.unsized && (uint64_t)f->in.stat.st_size <= f->sender->slab->slot_size;
+	send_file_ask(f);
 	if (f->status == STATUS_OK && !send_file_has_more(f))
 		f->all_filled = true;
 	sender_job_ended(f->sender);
@@ -426,7 +429,11 @@ static void on_writable(void *engine)
 }
 
 static const struct peer_engine engine_type = {
-	.records = { [WIRE_ACK] = on_ack, [WIRE_RESULT] = on_result, [WIRE_DONE] = on_done, [WIRE_LIMIT] = on_limit },
+	.records = { [WIRE_ACK] = on_ack,
+		     [WIRE_RESULT] = on_result,
+		     [WIRE_DONE] = on_done,
+		     [WIRE_HAVE] = sender_on_have,
+		     [WIRE_LIMIT] = on_limit },
 	.writable = on_writable,
 };
 
@@ -502,6 +509,7 @@ void sender_free(struct sender *s)
 	for (unsigned int i = 0; s->files && i < s->max_files; i++) {
 		infile_done(&s->files[i].in);
 		attributes_done(&s->files[i].attributes);
+		send_file_forget_have(&s->files[i]);
 		send_item_done(&s->files[i].item);
 		digest_done(&s->files[i].digest);
 	}
@@ -556,4 +564,9 @@ bool sender_found(const struct sender *s, uint64_t *ret_files, uint64_t *ret_byt
 	*ret_files = s->found_files;
 	*ret_bytes = s->found_bytes;
 	return !s->opening && sender_tree_is_walked(s);
+}
+
+uint64_t sender_held_bytes(const struct sender *s)
+{
+	return s->held_bytes;
 }

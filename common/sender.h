@@ -39,6 +39,7 @@ struct send_item {
 	uint32_t flags;              /* FILE.flags, enum wire_file_flags */
 	bool recurse;                /* a directory is sent with all that is in it; else it is refused */
 	const struct filter *filter; /* for what is in a directory; borrowed until the sender is freed, or NULL */
+	bool resume;                 /* the peer may hold a part of it: ask */
 	bool dense;                  /* its holes are sent as zeros */
 	bool follow;                 /* symlinks in the directory are followed, not sent */
 	bool hard_links;             /* and further names of a file in it become hard links */
@@ -96,6 +97,7 @@ void sender_stop(struct sender *s);
 /* For a progress display: the file being announced, or NULL; and bytes acknowledged so far. */
 const struct send_item *sender_current(const struct sender *s, uint64_t *ret_size);
 uint64_t sender_acked_bytes(const struct sender *s);
+uint64_t sender_held_bytes(const struct sender *s); /* of them, those that the peer had before */
 
 /* In trees: what is no directory and was met so far, and the bytes of it. True: of the tree that is being sent no more will be met. */
 bool sender_found(const struct sender *s, uint64_t *ret_files, uint64_t *ret_bytes);

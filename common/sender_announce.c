@@ -25,7 +25,7 @@ static bool say_file(struct sender *s, struct send_file *f)
 		.file = s->next_id,
 		.request = f->item.request,
 		.flags = f->item.flags | (f->in.unsized ? WIRE_FILE_UNSIZED : 0) |
-			 (f->in.extents.list ? WIRE_FILE_SPARSE : 0),
+			 (f->in.extents.list ? WIRE_FILE_SPARSE : 0) | (f->resume ? WIRE_FILE_RESUME : 0),
 		.mode = f->in.stat.st_mode & 07777,
 		.size = f->in.unsized ? 0 : send_file_size(f),
 		.mtime_sec = f->in.stat.st_mtim.tv_sec,
@@ -124,6 +124,28 @@ static bool say_chunk(struct sender *s, struct send_file *f, struct send_chunk *
 	return true;
 }
 
+/* What the peer has is only named; nothing of it was written. */
+static bool say_held(struct sender *s, struct send_file *f, const struct send_chunk *c)
+{
+	struct wire_record rec = { .type = WIRE_DATA };
+
+	rec.data = (struct wire_data){
+		.file = f->id,
+		.flags = WIRE_DATA_HELD,
+		.len = (uint32_t)c->got,
+		.offset = c->offset,
+		.hash = c->hash,
+	};
+	if (peer_send(s->peer, &rec) < 0)
+		return false;
+	digest_add(&f->digest, c->offset, rec.data.len, c->hash);
+	f->announced += rec.data.len;
+	s->acked_bytes += rec.data.len;
+	s->held_bytes += rec.data.len;
+	peer_moved(s->peer);
+	return true;
+}
+
 /* Of a file that is lost meanwhile nothing more need be said, but a slot that others share must get its last word. */
 static bool is_worth_saying(const struct send_file *f, const struct send_chunk *c)
 {
@@ -138,7 +160,7 @@ static bool say_chunks(struct sender *s, struct send_file *f)
 
 		if (!c->slot->filled)
 			return false;
-		if (is_worth_saying(f, c) && !say_chunk(s, f, c))
+		if (is_worth_saying(f, c) && !(send_chunk_is_held(c) ? say_held(s, f, c) : say_chunk(s, f, c)))
 			return false;
 		pop_chunk(s);
 	}
@@ -212,6 +234,14 @@ static void announce_files(struct sender *s)
 	}
 }
 
+/* Files whose bytes have to wait for an answer are announced before their turn: the answer comes while others are sent. */
+static void ask_ahead(struct sender *s)
+{
+	for (struct send_file *f = s->queue; f; f = f->next)
+		if (!f->begun && (f->state == FILE_OPENING || !f->resume || !say_file(s, f) || !f->begun))
+			return;
+}
+
 static void say_end(struct sender *s)
 {
 	struct wire_record rec = { .type = WIRE_END, .end.files = s->next_id };
@@ -223,6 +253,7 @@ static void say_end(struct sender *s)
 void sender_announce(struct sender *s)
 {
 	announce_files(s);
+	ask_ahead(s);
 	say_end(s);
 	endpoint_flush(s->peer->ep); /* what is ready goes now, not after the next bytes were read */
 }

@@ -197,7 +197,7 @@ bool send_file_has_more(const struct send_file *f)
 /* Without a size the next chunk starts where the last one turns out to end: one at a time. */
 static bool fill_chunk(struct sender *s, struct send_file *f)
 {
-	struct send_slot *slot = f->in.unsized && f->filling ? NULL : get_slot(s);
+	struct send_slot *slot = (f->in.unsized && f->filling) || send_file_must_wait(f) ? NULL : get_slot(s);
 
 	if (!slot)
 		return false;

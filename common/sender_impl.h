@@ -56,8 +56,11 @@ struct send_file {
 	uint64_t announced;           /* bytes named by DATA */
 	struct attributes attributes; /* read with it; gone when they are said */
 	size_t attributes_len, attributes_said;
-	char why[ATTRIBUTES_WHY_MAX]; /* they could not be read, or "" */
-	enum status status;           /* first failure on this side */
+	char why[ATTRIBUTES_WHY_MAX];          /* they could not be read, or "" */
+	enum status status;                    /* first failure on this side */
+	bool resume;                           /* HAVE tells what of it need not be sent */
+	bool have_all;                         /* the last HAVE was heard */
+	uint64_t *have, have_count, have_room; /* hashes of pieces that the receiver holds */
 	char text[WIRE_TEXT_MAX + 1];
 	bool have_result;
 	enum status result;
@@ -128,7 +131,7 @@ struct sender {
 	uint32_t next_id;
 	unsigned int jobs;
 	bool no_more, end_sent, stopped;
-	uint64_t acked_bytes;
+	uint64_t acked_bytes, held_bytes;  /* held: of the acked ones, those that the peer had before */
 	uint64_t found_files, found_bytes; /* below tops */
 };
 
@@ -175,6 +178,13 @@ bool send_file_say_attributes(struct send_file *f);                             
 
 /* sender_fill.c: starts reading into every slot that may be filled. */
 void sender_fill(struct sender *s);
+
+/* sender_resume.c */
+void send_file_ask(struct send_file *f);             /* it is open now: decides whether HAVE is to be waited for */
+bool send_file_must_wait(const struct send_file *f); /* for HAVE, before more of it is read */
+int sender_on_have(void *engine, const struct wire_record *rec);
+bool send_chunk_is_held(const struct send_chunk *c);
+void send_file_forget_have(struct send_file *f);
 
 /* sender_announce.c: says everything that is ready. */
 void sender_announce(struct sender *s);

@@ -196,6 +196,7 @@ static struct send_item item_below(const struct tree *t, char *dir, char *name, 
 		.flags = (t->top.flags & inherited) | WIRE_FILE_BELOW,
 		.dense = t->top.dense,
 		.follow = t->top.follow,
+		.resume = t->top.resume,
 		.stat = *st,
 	};
 }

@@ -18,12 +18,13 @@
 #include "wire_cursor.h"
 
 #define FILE_KINDS (WIRE_FILE_DIRECTORY | WIRE_FILE_SYMLINK | WIRE_FILE_HARD_LINK)
-#define FILE_FLAGS \
-	(WIRE_FILE_WISHES | WIRE_FILE_UNSIZED | WIRE_FILE_SPARSE | FILE_KINDS | WIRE_FILE_BELOW | WIRE_FILE_LEAVE)
+#define FILE_FLAGS                                                                                                   \
+	(WIRE_FILE_WISHES | WIRE_FILE_UNSIZED | WIRE_FILE_SPARSE | WIRE_FILE_RESUME | FILE_KINDS | WIRE_FILE_BELOW | \
+	 WIRE_FILE_LEAVE)
 #define GET_FLAGS                                                                                                  \
 	(WIRE_GET_TREE | WIRE_GET_PRESERVE | WIRE_GET_DENSE | WIRE_GET_DIRECT | WIRE_GET_OWNER | WIRE_GET_XATTRS | \
 	 WIRE_GET_NUMERIC_IDS | WIRE_GET_HARD_LINKS | WIRE_GET_FOLLOW | WIRE_GET_DRY_RUN | WIRE_GET_LIST |         \
-	 WIRE_GET_GLOB)
+	 WIRE_GET_GLOB | WIRE_GET_RESUME)
 #define ENTRY_FLAGS (WIRE_ENTRY_DIRECTORY | WIRE_ENTRY_LAST)
 #define FILE_FIXED_SIZE 38
 #define NSEC_PER_SEC 1000000000U
@@ -92,7 +93,7 @@ static bool kind_ok(const struct wire_file *f)
 		return false;
 	if (kind == WIRE_FILE_HARD_LINK && !(f->flags & WIRE_FILE_BELOW))
 		return false;
-	return !kind || (!f->size && !(f->flags & (WIRE_FILE_UNSIZED | WIRE_FILE_SPARSE)));
+	return !kind || (!f->size && !(f->flags & (WIRE_FILE_UNSIZED | WIRE_FILE_SPARSE | WIRE_FILE_RESUME)));
 }
 
 static bool file_ok(const struct wire_record *rec)
@@ -140,7 +141,9 @@ static bool data_ok(const struct wire_record *rec)
 {
 	const struct wire_data *d = &rec->data;
 
-	return !(d->flags & ~WIRE_DATA_LAST) && d->len && d->offset <= (uint64_t)INT64_MAX - d->len;
+	if ((d->flags & WIRE_DATA_HELD) && (d->slot || d->slot_off || (d->flags & WIRE_DATA_LAST)))
+		return false;
+	return !(d->flags & ~(WIRE_DATA_LAST | WIRE_DATA_HELD)) && d->len && d->offset <= (uint64_t)INT64_MAX - d->len;
 }
 
 /* CLOSE: 0 file u32, 4 size u64, 12 digest[16] */
@@ -401,6 +404,34 @@ static bool any_ok(const struct wire_record *rec)
 	return true;
 }
 
+/* HAVE: 0 file u32, 4 flags u16, 6 count u16, 8 first u64, 16 hashes[count] u64 */
+static void put_have(struct writer *w, const struct wire_record *rec)
+{
+	put_u32(w, rec->have.file);
+	put_u16(w, rec->have.flags);
+	put_u16(w, rec->have.count);
+	put_u64(w, rec->have.first);
+	for (unsigned int i = 0; i < rec->have.count; i++)
+		put_u64(w, rec->have.hashes[i]);
+}
+
+static void get_have(struct reader *r, struct wire_record *rec)
+{
+	rec->have.file = get_u32(r);
+	rec->have.flags = get_u16(r);
+	rec->have.count = get_u16(r);
+	rec->have.first = get_u64(r);
+	for (unsigned int i = 0; i < rec->have.count && i < WIRE_HAVE_MAX; i++)
+		rec->have.hashes[i] = get_u64(r);
+}
+
+static bool have_ok(const struct wire_record *rec)
+{
+	const struct wire_have *h = &rec->have;
+
+	return !(h->flags & ~WIRE_HAVE_LAST) && h->count <= WIRE_HAVE_MAX && h->first <= INT64_MAX;
+}
+
 static const struct record_kind {
 	const char *name;
 	void (*put)(struct writer *w, const struct wire_record *rec);
@@ -420,6 +451,7 @@ static const struct record_kind {
 	[WIRE_PING] = { "PING", put_ping, get_ping, any_ok },
 	[WIRE_PONG] = { "PONG", put_ping, get_ping, any_ok },
 	[WIRE_ERROR] = { "ERROR", put_status, get_status, status_ok },
+	[WIRE_HAVE] = { "HAVE", put_have, get_have, have_ok },
 	[WIRE_LINK] = { "LINK", put_link, get_link, link_ok },
 	[WIRE_ATTRIBUTES] = { "ATTRIBUTES", put_attributes, get_attributes, attributes_ok },
 	[WIRE_FILTER] = { "FILTER", put_filter, get_filter, filter_ok },

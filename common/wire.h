@@ -95,6 +95,7 @@ int wire_decode_rej(const void *blob, size_t len, struct wire_rej *ret_rej, unsi
 #define WIRE_NAME_MAX 255
 #define WIRE_TEXT_MAX 255
 #define WIRE_ACK_MAX 256
+#define WIRE_HAVE_MAX 64
 #define WIRE_GETS_MAX 4096 /* GETs of a client that wait for their answer */
 #define WIRE_DIGEST_SIZE 16
 #define WIRE_PIECE_MAX 4096             /* bytes of attributes in one record */
@@ -116,6 +117,7 @@ enum wire_type {
 	WIRE_PONG,            /* either: the answer, same token */
 	WIRE_ERROR,           /* either: the session ends, and why */
 	WIRE_LINK,            /* sender -> receiver, between FILE and CLOSE: where a link leads */
+	WIRE_HAVE = 15,       /* receiver -> sender, after FILE with RESUME: what it holds of it */
 	WIRE_ATTRIBUTES = 16, /* sender -> receiver, between FILE and the first DATA, or CLOSE: what else to keep */
 	WIRE_FILTER,          /* client of a pull, before its first GET: a rule for what is in directories */
 	WIRE_ENTRY,           /* daemon of a pull: one of the names that a GET with LIST asks for */
@@ -145,6 +147,7 @@ enum wire_file_flags {
 	WIRE_FILE_EXACT = 1 << 11,     /* it becomes `path`, even if that is a directory */
 	WIRE_FILE_MAKE_PATH = 1 << 12, /* directories that are missing on the way are made */
 	WIRE_FILE_SPARSE = 1 << 13,    /* it has holes: its bytes are fewer than its size */
+	WIRE_FILE_RESUME = 1 << 14,    /* the sender waits for HAVE before it sends bytes */
 	WIRE_FILE_DIRECT = 1 << 15,    /* past the page cache, as far as it goes */
 	WIRE_FILE_VERIFY = 1 << 16, /* read again after it was stored, past the page cache, before it gets its name */
 	/* Of what ATTRIBUTES say: */
@@ -187,7 +190,8 @@ struct wire_file {
 };
 
 enum wire_data_flags {
-	WIRE_DATA_LAST = 1 << 0 /* the last DATA that names this slot: it may be acknowledged once stored */
+	WIRE_DATA_LAST = 1 << 0, /* the last DATA that names this slot: it may be acknowledged once stored */
+	WIRE_DATA_HELD = 1 << 1  /* the receiver has these bytes, by HAVE: slot and slot_off are 0 and mean nothing */
 };
 
 struct wire_data {
@@ -238,6 +242,7 @@ enum wire_get_flags {
 	WIRE_GET_PRESERVE = 1 << 1, /* its directories are to get their attributes */
 	WIRE_GET_DENSE = 1 << 2,    /* holes are sent as zeros */
 	WIRE_GET_DIRECT = 1 << 3,   /* to be read past the page cache, as far as it goes */
+	WIRE_GET_RESUME = 1 << 4,   /* large files may be held in part: send them with WIRE_FILE_RESUME */
 	/* What the client is going to keep, and the ATTRIBUTES that takes: */
 	WIRE_GET_OWNER = 1 << 8,        /* user and group */
 	WIRE_GET_XATTRS = 1 << 9,       /* extended attributes and ACLs */
@@ -293,6 +298,23 @@ struct wire_attributes {
 	uint16_t len; /* 1..WIRE_PIECE_MAX */
 };
 
+enum wire_have_flags {
+	WIRE_HAVE_LAST = 1 << 0 /* nothing more is held */
+};
+
+/*
+ * A file of the same size and time came here before, but not to its end. Hashes of what is left of it, piece by piece of slot_size
+ * bytes; a piece whose hash is that of the file's own bytes is announced with WIRE_DATA_HELD instead of being sent. In order from
+ * piece 0; at least one HAVE, the last one with WIRE_HAVE_LAST, answers a FILE.
+ */
+struct wire_have {
+	uint32_t file;
+	uint16_t flags;
+	uint16_t count;                 /* 0..WIRE_HAVE_MAX */
+	uint64_t first;                 /* the piece that hashes[0] is of */
+	uint64_t hashes[WIRE_HAVE_MAX]; /* XXH3_64bits */
+};
+
 struct wire_ping {
 	uint64_t token;
 };
@@ -316,6 +338,7 @@ struct wire_record {
 		struct wire_window window;
 		struct wire_get get;
 		struct wire_link link;
+		struct wire_have have;
 		struct wire_attributes attributes;
 		struct wire_filter filter;
 		struct wire_entry entry;

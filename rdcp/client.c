@@ -422,6 +422,7 @@ static void run_loop(struct client *c, const struct addrinfo *addresses)
 
 static void tear_down(struct client *c)
 {
+	c->held_bytes += c->sender ? sender_held_bytes(c->sender) : c->receiver ? receiver_held_bytes(c->receiver) : 0;
 	sender_free(c->sender);
 	receiver_free(c->receiver);
 	connect_done(&c->connect);
@@ -452,6 +453,8 @@ static void list_finished(const struct client *c)
 
 static int verdict(struct client *c)
 {
+	if (c->held_bytes)
+		log_info("%s: %llu bytes were there from before", c->hint.host, (unsigned long long)c->held_bytes);
 	c->end.signal = c->signal;
 	c->end.unheard = c->source_count - c->settled;
 	c->end.complete = c->settled == c->source_count && !c->output.failed;

@@ -50,6 +50,7 @@ struct client {
 	bool sized;                 /* total_bytes is of all that there is to copy */
 	uint64_t total_bytes;       /* of sources that are files, in a push */
 	unsigned int plain_sources; /* push: which are so many, with those that cannot be sent */
+	uint64_t held_bytes;        /* were at the receiver before, from a copy that was interrupted */
 	int signal;                 /* that ended us, or 0 */
 	struct output output;
 	struct output_end end;

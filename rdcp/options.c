@@ -67,6 +67,7 @@ static const struct row rows[] = {
 	{ 'L', "dereference", NULL, "follow symlinks in directories", YES, FIELD(follow), 0, 0 },
 	{ 0, "no-clobber", NULL, "leave files alone that exist already", YES, FIELD(no_clobber), 0, 0 },
 	{ 0, "mkpath", NULL, "make missing directories on the way", YES, FIELD(make_path), 0, 0 },
+	{ 0, "no-resume", NULL, "start over, and leave nothing to go on with", YES, FIELD(no_resume), 0, 0 },
 	{ 0, "no-sparse", NULL, "send holes as zeros", YES, FIELD(dense), 0, 0 },
 	{ 0, "exclude", "PATTERN", "leave out what matches, in directories", RULE, 0, OPTIONS_EXCLUDE, 0 },
 	{ 0, "include", "PATTERN", "but not what matches this", RULE, 0, OPTIONS_INCLUDE, 0 },

@@ -44,7 +44,7 @@ struct options_rule {
 struct options {
 	enum options_action action;
 	const char *identity; /* -i as given, borrowed; NULL: not given; "none": no key, on purpose */
-	bool recursive, preserve, quiet, no_clobber, make_path, dense;
+	bool recursive, preserve, quiet, no_clobber, make_path, dense, no_resume;
 	bool archive; /* recursive and preserve as well */
 	bool numeric_ids, follow;
 	bool stats, json;

@@ -109,7 +109,8 @@ static bool say_window(struct client *c)
 static uint32_t get_flags(const struct options *o)
 {
 	uint32_t flags = (o->recursive ? WIRE_GET_TREE : 0) | (o->dense ? WIRE_GET_DENSE : 0) |
-			 (o->preserve ? WIRE_GET_PRESERVE : 0) | (o->follow ? WIRE_GET_FOLLOW : 0);
+			 (o->no_resume ? 0 : WIRE_GET_RESUME) | (o->preserve ? WIRE_GET_PRESERVE : 0) |
+			 (o->follow ? WIRE_GET_FOLLOW : 0);
 
 	if (o->direct)
 		flags |= WIRE_GET_DIRECT;

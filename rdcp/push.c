@@ -75,6 +75,7 @@ static int on_next(void *owner, struct send_item *ret_item)
 		.dense = c->options->dense,
 		.follow = c->options->follow,
 		.hard_links = c->options->archive,
+		.resume = !c->options->no_resume,
 		.seen = S_ISREG(source->stat.st_mode),
 		.stat = source->stat,
 		.stream = source->stream ? &c->stream : NULL,

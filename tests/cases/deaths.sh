@@ -50,7 +50,7 @@ clients_killed_in_a_crowd()
 	for round in 1 2 3 4 5; do
 		victims=()
 		for i in 1 2 3 4; do
-			"$build/rdcp" --transport="$transport" -P "$port" -i none --slot-size=64K --slots=4 f \
+			"$build/rdcp" --transport="$transport" -P "$port" -i none --no-resume --no-sparse --slot-size=64K --slots=4 f \
 				"$host:$there/f$i" </dev/null >/dev/null 2>&1 &
 			victims+=($!)
 		done

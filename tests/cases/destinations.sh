@@ -239,7 +239,7 @@ full_disk_for_one()
 	else
 		copy "$host:$from/a" "$host:$from/b" "$host:$from/c" "$to/small"
 	fi
-	expect 1 "b': no space left on device" "2 of 3 files"
+	expect 1 "b': no space left on device" "2 files were copied, 1 failed"
 	holds "$to/small/a" a
 	holds "$to/small/c" c
 }

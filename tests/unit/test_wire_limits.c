@@ -226,10 +226,18 @@ START_TEST(unknown_chunk_and_get_flags_are_refused)
 {
 	struct wire_record rec = sample(WIRE_DATA);
 
-	rec.data.flags = 2;
+	rec.data.flags = 4;
 	assert_not_encoded(&rec);
 	ck_assert_int_eq(decode_patched(WIRE_DATA, 10, "\x03\0", 2), -EBADMSG);
 	ck_assert_int_eq(decode_patched(WIRE_DATA, 10, "\0\x80", 2), -EBADMSG);
+	rec.data.flags = WIRE_DATA_HELD; /* but it names a slot */
+	assert_not_encoded(&rec);
+	rec.data.slot = 0;
+	rec.data.slot_off = 0;
+	assert_taken(&rec);
+	rec = sample(WIRE_HAVE);
+	rec.have.count = WIRE_HAVE_MAX + 1;
+	assert_not_encoded(&rec);
 	rec = sample(WIRE_GET);
 	rec.get.flags = 1u << 30;
 	assert_not_encoded(&rec);

@@ -127,6 +127,15 @@ const struct wire_sample wire_samples[WIRE_TYPE_END - 1] = {
 	  "\x07\0\0\0"
 	  "../x",
 	  true },
+	{ { .type = WIRE_HAVE,
+	    .have = { .file = 7, .flags = WIRE_HAVE_LAST, .count = 1, .first = 2, .hashes = { 0x1122334455667788 } } },
+	  28,
+	  "\x0f\0\x18\0"
+	  "\x07\0\0\0"
+	  "\x01\0\x01\0"
+	  "\x02\0\0\0\0\0\0\0"
+	  "\x88\x77\x66\x55\x44\x33\x22\x11",
+	  false },
 	[WIRE_ATTRIBUTES - 1] = { { .type = WIRE_ATTRIBUTES,
 				    .attributes = { .file = 7, .piece = (const uint8_t *)"R\0A", .len = 3 } },
 				  11,
@@ -239,6 +248,13 @@ void assert_record(const struct wire_record *a, const struct wire_record *b)
 	case WIRE_ERROR:
 		ck_assert_uint_eq(a->status.status, b->status.status);
 		assert_text(a->status.text, b->status.text);
+		break;
+	case WIRE_HAVE:
+		ck_assert_uint_eq(a->have.file, b->have.file);
+		ck_assert_uint_eq(a->have.flags, b->have.flags);
+		ck_assert_uint_eq(a->have.first, b->have.first);
+		ck_assert_uint_eq(a->have.count, b->have.count);
+		ck_assert_mem_eq(a->have.hashes, b->have.hashes, 8 * a->have.count);
 		break;
 	case WIRE_LINK:
 		ck_assert_uint_eq(a->link.file, b->link.file);

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+/*
+ * What is left of a file that came before but not to its end. A FILE with RESUME is answered with the hashes of the pieces that
+ * its temporary holds, a batch read on a worker while the sender already goes on behind the one before; the sender compares them
+ * with the file's own and names equal ones with DATA_HELD. Nothing that is held is trusted unless it was compared so.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "digest.h"
+#include "peer.h"
+#include "receiver_impl.h"
+#include "slab.h"
+#include "util.h"
+
+#define BATCH_BYTES (64 * MIB) /* read in one job: the sender hears of it within a moment */
+
+struct receive_held {
+	struct receive_file *file;
+	struct io_job job;
+	uint64_t pieces; /* whole ones in the temporary */
+	uint64_t first;  /* piece of the batch */
+	unsigned int count;
+	int error;
+	bool due; /* the batch is to be said */
+	uint64_t hashes[WIRE_HAVE_MAX];
+};
+
+uint64_t receive_file_id(const struct wire_file *said)
+{
+	const uint64_t words[] = { said->size, (uint64_t)said->mtime_sec, said->mtime_nsec };
+
+	return XXH3_64bits(words, sizeof(words));
+}
+
+static void held_done(struct receive_file *f)
+{
+	free(f->held);
+	f->held = NULL;
+}
+
+static void run_hash(struct io_job *job)
+{
+	struct receive_held *h = container_of(job, struct receive_held, job);
+	size_t size = h->file->receiver->slab->slot_size;
+
+	for (unsigned int i = 0; i < h->count && h->error == 0; i++)
+		h->error = outfile_hash(&h->file->out, (h->first + i) * size, size, &h->hashes[i]);
+}
+
+static void on_hashed(struct io_job *job)
+{
+	struct receive_held *h = container_of(job, struct receive_held, job);
+	struct receive_file *f = h->file;
+
+	if (!receiver_job_ended(f->receiver))
+		return;
+	f->pending--;
+	h->due = true;
+	if (h->error < 0)
+		receive_file_fail_errno(f, h->error);
+	receive_file_maybe_leave_open(f);
+}
+
+static unsigned int batch_size(const struct receive_held *h)
+{
+	uint64_t left = h->pieces - h->first, most = BATCH_BYTES / h->file->receiver->slab->slot_size;
+
+	most = most < 1 ? 1 : most > WIRE_HAVE_MAX ? WIRE_HAVE_MAX : most;
+	return (unsigned int)(left < most ? left : most);
+}
+
+static void hash_next(struct receive_held *h)
+{
+	struct receiver *r = h->file->receiver;
+
+	h->count = batch_size(h);
+	if (!h->count) {
+		h->due = true;
+		return;
+	}
+	h->file->pending++;
+	receiver_submit(r, &h->job, run_hash, on_hashed);
+}
+
+void receive_file_look_for_held(struct receive_file *f)
+{
+	struct receive_held *h;
+	uint64_t bytes = f->out.held < f->said.size ? f->out.held : f->said.size;
+
+	if (!(f->said.flags & WIRE_FILE_RESUME) || f->status != STATUS_OK)
+		return;
+	h = calloc(1, sizeof(*h));
+	if (!h) {
+		receive_file_fail_errno(f, -ENOMEM);
+		return;
+	}
+	f->held = h;
+	f->held_pieces = bytes / f->receiver->slab->slot_size;
+	h->file = f;
+	h->pieces = f->held_pieces;
+	hash_next(h);
+	receiver_schedule(f->receiver);
+}
+
+static void say_held(struct receive_file *f)
+{
+	struct receive_held *h = f->held;
+	struct wire_record rec = { .type = WIRE_HAVE };
+	bool last = h->first + h->count == h->pieces;
+
+	rec.have.file = f->said.file;
+	rec.have.flags = last ? WIRE_HAVE_LAST : 0;
+	rec.have.first = h->first;
+	rec.have.count = (uint16_t)h->count;
+	memcpy(rec.have.hashes, h->hashes, h->count * sizeof(*h->hashes));
+	if (peer_send(f->receiver->peer, &rec) < 0)
+		return; /* the next step tries again */
+	peer_moved(f->receiver->peer);
+	h->due = false;
+	h->first += h->count;
+	if (last)
+		held_done(f);
+	else
+		hash_next(h);
+}
+
+void receiver_say_held(struct receiver *r)
+{
+	for (unsigned int i = 0; i < RECEIVER_MAX_FILES; i++) {
+		struct receive_file *f = &r->files[i];
+
+		if (!f->held || !f->held->due)
+			continue;
+		if (f->status == STATUS_OK && !f->ended)
+			say_held(f);
+		else
+			held_done(f);
+	}
+}
+
+int receive_file_take_held(struct receive_file *f, const struct wire_data *data)
+{
+	size_t size = f->receiver->slab->slot_size;
+
+	if (data->len != size || data->offset % size || data->offset / size >= f->held_pieces)
+		return -EPROTO;
+	if (f->status == STATUS_OK) {
+		f->receiver->stored_bytes += data->len;
+		f->receiver->held_bytes += data->len;
+	}
+	return 0;
+}
+
+void receive_file_forget_held(struct receive_file *f)
+{
+	if (f->held)
+		held_done(f);
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+/*
+ * Going on with a file that the receiver holds a part of. Large files are announced with RESUME, and nothing of them is read before
+ * HAVE has told what is held as far as that. A chunk whose hash is the receiver's is named, not sent.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "peer.h"
+#include "sender_impl.h"
+#include "slab.h"
+#include "util.h"
+
+#define WORTH_A_QUESTION (8 * MIB) /* the answer takes a round trip */
+
+void send_file_ask(struct send_file *f)
+{
+	uint64_t size = (uint64_t)f->in.stat.st_size;
+
+	/* What is held of a hole would never be compared. */
+	f->resume = f->item.resume && f->status == STATUS_OK && f->in.fd >= 0 && !f->in.unsized &&
+		    !f->in.extents.list && size >= WORTH_A_QUESTION && size >= 2 * f->sender->slab->slot_size;
+}
+
+bool send_file_must_wait(const struct send_file *f)
+{
+	return f->resume && !f->have_all && f->next_offset / f->sender->slab->slot_size >= f->have_count;
+}
+
+static int append(struct send_file *f, const struct wire_have *have)
+{
+	uint64_t pieces = (uint64_t)f->in.stat.st_size / f->sender->slab->slot_size;
+	uint64_t *grown;
+
+	if (have->first != f->have_count || have->count > pieces - f->have_count)
+		return -EPROTO;
+	if (f->have_count + have->count > f->have_room) {
+		uint64_t room = 2 * (f->have_count + have->count);
+
+		grown = reallocarray(f->have, room < pieces ? room : pieces, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		f->have = grown;
+		f->have_room = room < pieces ? room : pieces;
+	}
+	for (unsigned int i = 0; i < have->count; i++)
+		f->have[f->have_count++] = have->hashes[i];
+	return 0;
+}
+
+int sender_on_have(void *engine, const struct wire_record *rec)
+{
+	struct sender *s = engine;
+	struct send_file *f = s->by_id[rec->have.file % s->max_files];
+	int r;
+
+	if (!f || f->id != rec->have.file)
+		return 0; /* of a file that ended meanwhile */
+	if (!f->resume || f->have_all || (!rec->have.count && !(rec->have.flags & WIRE_HAVE_LAST)))
+		return -EPROTO;
+	r = append(f, &rec->have);
+	f->have_all = rec->have.flags & WIRE_HAVE_LAST;
+	sender_schedule(s);
+	return r;
+}
+
+bool send_chunk_is_held(const struct send_chunk *c)
+{
+	const struct send_file *f = c->file;
+	size_t size = f->sender->slab->slot_size;
+	uint64_t piece = c->offset / size;
+
+	return f->resume && c->offset % size == 0 && (size_t)c->got == size && piece < f->have_count &&
+	       f->have[piece] == c->hash;
+}
+
+void send_file_forget_have(struct send_file *f)
+{
+	free(f->have);
+	f->have = NULL;
+}

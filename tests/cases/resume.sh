@@ -1,0 +1,209 @@
+# shellcheck shell=bash disable=SC2034,SC2154,SC2120,SC2119,SC2015
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#
+# A copy that was interrupted goes on where it was, and only with what is proven to be the file's.
+
+big=64000000
+
+# partial_of MIN: the temporary file in $to has that many bytes; sets part and part_size
+partial_has()
+{
+	local p
+
+	for p in "$to"/.g.*.rdcp-part; do
+		[ -f "$p" ] || return 1
+		part=$p
+		part_size=$(stat -c %s "$p")
+		[ "$part_size" -ge "$1" ] && return 0
+	done
+	return 1
+}
+
+# begin BYTES: a slow copy of f to g, until it has stored so much
+begin()
+{
+	[ -f "$from/f" ] || pattern "$from/f" "$big"
+	towards --timeout=10 f g
+	start_copy --slot-size=4K --slots=2 "${words[@]}"
+	await 10 partial_has "$1" || fail "the copy does not get there; $(<"$case_dir/err")"
+}
+
+# goes_on MIN: the next copy finishes, and at least MIN bytes are not sent again
+goes_on()
+{
+	local held
+
+	transfer -v --slot-size=4K f g
+	expect 0 "f' -> "
+	same "$from/f" "$to/g"
+	! part_in "$to" || fail "the temporary file is left"
+	held=$(sed -n 's/.*: \([0-9]*\) bytes were there from before.*/\1/p' "$case_dir/err")
+	[ "${held:-0}" -ge "$1" ] || fail "only ${held:-0} bytes were kept of $1"
+}
+
+# client_ends_and_goes_on SIGNAL STATUS BYTES
+client_ends_and_goes_on()
+{
+	text "$to/g" old
+	begin "$3"
+	kill "-$1" "$client"
+	end_copy 3
+	expect "$2"
+	await 10 at_rest "$daemon" "$idle_fds" "$idle_tasks" || fail "the daemon keeps $fds descriptors, $tasks threads"
+	holds "$to/g" old
+	partial_has "$3" || fail "nothing is left to go on with"
+	goes_on $(($3 / 4096 * 4096 - 8 * 4096))
+}
+
+client_killed_and_goes_on()
+{
+	begin "$1"
+	kill -KILL "$client"
+	end_copy 3
+	await 10 at_rest "$daemon" "$idle_fds" "$idle_tasks" || fail "the daemon keeps $fds descriptors, $tasks threads"
+	goes_on $(($1 / 2))
+}
+
+daemon_ends_and_goes_on()
+{
+	daemon_start
+	begin 10000000
+	kill "-$1" "$daemon"
+	end_copy 12
+	[ "$status" != 0 ] || fail "well without a daemon"
+	daemon_start
+	goes_on 5000000
+}
+
+# What is left is of another file by its time, and stays for whoever may still want it; by its bytes, and is not taken.
+source_that_changed_starts_over()
+{
+	begin 4000000
+	kill -INT "$client"
+	end_copy 3
+	touch -d '2020-01-01' "$from/f"
+	transfer -v --slot-size=4K f g
+	expect 0 "f' -> "
+	same "$from/f" "$to/g"
+	! grep -q "from before" "$case_dir/err" || fail "went on with another file"
+	rm "$to"/.g.*.rdcp-part || fail "the old temporary is gone"
+}
+
+damaged_parts_are_sent_again()
+{
+	begin 4000000
+	kill -INT "$client"
+	end_copy 3
+	partial_has 4000000 || fail "nothing is left to go on with"
+	printf 'damage' | dd of="$part" bs=1 seek=1000000 conv=notrunc status=none
+	transfer -v --slot-size=4K f g
+	expect 0 "f' -> "
+	same "$from/f" "$to/g"
+	grep -q "from before" "$case_dir/err" || fail "started over"
+}
+
+# Larger than the file itself, or empty: whatever it is, what comes of it is the file.
+odd_temporaries_do_no_harm()
+{
+	begin 1000000
+	kill -INT "$client"
+	end_copy 3
+	partial_has 1000000 || fail "nothing is left to go on with"
+	truncate -s "$1" "$part"
+	transfer f g
+	expect_ok
+	same "$from/f" "$to/g"
+	! part_in "$to" || fail "the temporary file is left"
+}
+
+# A link in its place is not followed, and another user's file is not used.
+planted_temporaries_are_not_used()
+{
+	need_root
+	begin 1000000
+	kill -INT "$client"
+	end_copy 3
+	partial_has 1000000 || fail "nothing is left to go on with"
+	text "$work/victim" mine
+	rm "$part"
+	if [ "$1" = link ]; then
+		ln -s "$work/victim" "$part"
+	else
+		text "$part" planted
+		chown 12345 "$part"
+	fi
+	transfer f g
+	expect_ok
+	same "$from/f" "$to/g"
+	holds "$work/victim" mine
+	rm "$part" "$work/victim"
+}
+
+two_at_once_do_not_share()
+{
+	begin 1000000
+	transfer f g
+	expect_ok
+	same "$from/f" "$to/g"
+	kill -INT "$client"
+	wait "$client" 2>/dev/null
+	rm -f "$to"/.g.*.rdcp-part
+}
+
+no_resume_leaves_nothing()
+{
+	pattern "$from/f" "$big"
+	towards f g
+	start_copy --no-resume --slot-size=4K --slots=2 "${words[@]}"
+	await 10 partial_has 1000000 || fail "the copy does not get there"
+	kill -INT "$client"
+	end_copy 3
+	await 10 no_part_is_left || fail "the temporary file is left"
+}
+
+no_part_is_left()
+{
+	! part_in "$to"
+}
+
+files_of_a_tree_go_on()
+{
+	mkdir "$from/d"
+	pattern "$from/d/f" "$big"
+	text "$from/d/small" x
+	towards d e
+	start_copy -r --slot-size=4K --slots=2 "${words[@]}"
+	await 10 tree_part || fail "the copy does not begin; $(<"$case_dir/err")"
+	kill -INT "$client"
+	end_copy 3
+	transfer -r d/. e
+	expect_ok
+	same "$from/d/f" "$to/e/f"
+	[ -z "$(find "$to/e" -name '*.rdcp-part')" ] || fail "the temporary file is left"
+}
+
+tree_part()
+{
+	[ -n "$(find "$to/e" -name '.f.*.rdcp-part' -size +1000k 2>/dev/null)" ]
+}
+
+resume()
+{
+	local bytes
+
+	for bytes in 100000 20000000 40000000; do
+		both "interrupted_at_${bytes}_goes_on" client_ends_and_goes_on INT 130 "$bytes"
+	done
+	both client_killed_goes_on client_killed_and_goes_on 10000000
+	both daemon_stopped_goes_on daemon_ends_and_goes_on TERM
+	both daemon_killed_goes_on daemon_ends_and_goes_on KILL
+	both source_that_changed_starts_over source_that_changed_starts_over
+	both damaged_parts_are_sent_again damaged_parts_are_sent_again
+	both empty_temporary_does_no_harm odd_temporaries_do_no_harm 0
+	both long_temporary_does_no_harm odd_temporaries_do_no_harm 90000000
+	both planted_link_is_not_followed planted_temporaries_are_not_used link
+	both temporary_of_another_user_is_not_used planted_temporaries_are_not_used file
+	both two_at_once_do_not_share two_at_once_do_not_share
+	both no_resume_leaves_nothing no_resume_leaves_nothing
+	both files_of_a_tree_go_on files_of_a_tree_go_on
+}
