@@ -144,6 +144,7 @@ interrupted_while_connecting()
 	text f content
 	daemon_start
 	kill -STOP "$daemon"
+	prefix_rdcp=(env --block-signal=USR1) # may come before it is expected
 	start_copy --connect-timeout=60 f "$host:$there/g"
 	await 5 asks_and_hears "'f': 0 B of 8 B" || fail "it does not begin"
 	kill -INT "$client"
