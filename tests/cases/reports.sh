@@ -144,13 +144,24 @@ interrupted_while_connecting()
 	text f content
 	daemon_start
 	kill -STOP "$daemon"
-	prefix_rdcp=(env --block-signal=USR1) # may come before it is expected
 	start_copy --connect-timeout=60 f "$host:$there/g"
+	await 5 takes_signals "$client" || fail "it does not begin"
 	await 5 asks_and_hears "'f': 0 B of 8 B" || fail "it does not begin"
 	kill -INT "$client"
 	end_copy 2
 	kill -CONT "$daemon"
 	expect 130 "interrupted, 0 files were copied"
+}
+
+# takes_signals PID: it blocks SIGUSR1, for the thread that waits for it
+takes_signals()
+{
+	local key value
+
+	while read -r key value; do
+		[ "$key" != SigBlk: ] || return $((!(0x$value & 0x200)))
+	done <"/proc/$1/status"
+	return 1
 }
 
 # asks_and_hears TEXT
