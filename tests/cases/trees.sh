@@ -40,7 +40,7 @@ some_tree()
 	text "$1/.hidden/f" content
 	ln -s f "$1/link"
 	ln -s nowhere "$1/a/dangling"
-	ln -s /etc/passwd "$1/absolute"
+	ln -s /nowhere/at/all "$1/absolute"
 	ln -s b "$1/a/to-directory"
 }
 
@@ -423,7 +423,7 @@ changing()
 			unlink $i if $what == 0;
 			if ($what == 1) { open F, ">>", $i; print F "more"; close F }
 			rename $i, "new$i" if $what == 2;
-			if ($what == 3) { unlink $i; symlink "/etc/passwd", $i }
+			if ($what == 3) { unlink $i; symlink "no/such", $i }
 			if ($what == 4) { unlink $i; mkdir $i }
 			if ($n % 1000 == 0) { rename "../moving", "../gone"; mkdir "../moving"; chdir "../moving" }
 		}' "$from/src/moving" &
