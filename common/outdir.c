@@ -83,6 +83,33 @@ int outdir_make(int root, const char *path, const char *name, mode_t mode, unsig
 	return fd;
 }
 
+int outdir_look(int root, const char *path, const char *name, unsigned int flags, int *ret_fd, bool *ret_entered)
+{
+	_cleanup_close_ int parent = -1;
+	char plain[PATH_MAX], found[NAME_MAX + 1];
+	int r = drop_slashes(path, plain), fd = -ENOENT;
+
+	*ret_fd = -1;
+	*ret_entered = false;
+	if (r < 0)
+		return r;
+	if (flags & PLACE_EXACT)
+		fd = beneath_open(root, plain, O_PATH | O_DIRECTORY, 0);
+	if (fd < 0) {
+		r = place_find(root, plain, name, flags & ~(unsigned int)PLACE_MAKE_PATH, &parent, found);
+		if (r == -ENOENT && (flags & PLACE_MAKE_PATH))
+			return 0;
+		if (r < 0)
+			return r;
+		*ret_entered = r == 1;
+		fd = beneath_open_nofollow(parent, found, O_PATH | O_DIRECTORY, 0);
+	}
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	*ret_fd = fd;
+	return 0;
+}
+
 static int set_attributes(int fd, const struct outfile_attrs *attrs)
 {
 	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, attrs->mtime };

@@ -21,6 +21,12 @@
 int outdir_make(int root, const char *path, const char *name, mode_t mode, unsigned int flags, int *ret_parent,
 		bool *ret_made, bool *ret_entered);
 
+/*
+ * What outdir_make() would come to, with nothing made: 0, and the directory that is there (O_PATH), or -1 when it would be made;
+ * or the error.
+ */
+int outdir_look(int root, const char *path, const char *name, unsigned int flags, int *ret_fd, bool *ret_entered);
+
 /* One below: 0, or -ENOTDIR, or as mkdir(2). */
 int outdir_make_in(int parent, const char *name, mode_t mode);
 

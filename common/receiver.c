@@ -58,11 +58,21 @@ void receive_file_fail(struct receive_file *f, enum status status, const char *t
 		stream_cancel(f->place.stream); /* or it would be told when the reader has read */
 }
 
+/* What appeared there since it was looked for counts, too. */
+static bool is_held(struct receive_file *f, int error)
+{
+	if (error != -EEXIST || !(f->said.flags & WIRE_FILE_SKIP_HELD))
+		return false;
+	receive_file_fail(f, STATUS_SKIPPED, "it is there already");
+	return true;
+}
+
 void receive_file_fail_errno(struct receive_file *f, int error)
 {
 	enum status status = status_from_errno(error);
 
-	receive_file_fail(f, status, status == STATUS_FAILED ? strerror(-error) : "");
+	if (!is_held(f, error))
+		receive_file_fail(f, status, status == STATUS_FAILED ? strerror(-error) : "");
 }
 
 /* What does not exist, or is no directory, is the destination and not the source. */
@@ -71,6 +81,8 @@ void receive_file_fail_at_destination(struct receive_file *f, int error)
 	enum status status = status_from_errno(error);
 	char text[WIRE_TEXT_MAX + 1];
 
+	if (is_held(f, error))
+		return;
 	snprintf(text, sizeof(text), "%s%sdestination '%.160s'", status == STATUS_FAILED ? strerror(-error) : "",
 		 status == STATUS_FAILED ? ", " : "", f->place.path);
 	receive_file_fail(f, status, text);
@@ -110,7 +122,8 @@ void receive_file_report(struct receive_file *f)
 	if (peer_send(r->peer, &rec) < 0)
 		return; /* step() tries again when there is room */
 	peer_moved(r->peer);
-	r->events->file_done(r->owner, &f->place, f->said.request, f->received, f->status, f->text);
+	r->events->file_done(r->owner, &f->place, f->said.request, receive_file_is_dry(f) ? f->said.size : f->received,
+			     f->status, f->text);
 	f->state = FILE_REPORTED;
 	if (f->ended)
 		file_free(f);
@@ -253,7 +266,7 @@ static int on_data(void *engine, const struct wire_record *rec)
 	struct receive_file *f = find_file(r, rec->data.file);
 	struct receive_chunk *c = r->free_chunks;
 
-	if (!f || f->closed || receive_file_kind(f))
+	if (!f || f->closed || receive_file_kind(f) || receive_file_is_dry(f))
 		return -EPROTO;
 	if (rec->data.flags & WIRE_DATA_HELD)
 		return on_held(r, f, &rec->data);

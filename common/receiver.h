@@ -43,7 +43,10 @@ struct receiver_events {
 	 * but STATUS_OK refuses the file, with `text` (WIRE_TEXT_MAX + 1 bytes) for the sender.
 	 */
 	enum status (*place)(void *owner, const struct wire_file *file, struct receive_place *ret_place, char *text);
-	/* Also for each entry of a tree; receive_place_is_last() says when that was all for a request. */
+	/*
+	 * STATUS_SKIPPED: the destination stays, as was wished. In a dry run `bytes` is what it has, and STATUS_OK that it would be stored.
+	 * Also for each entry of a tree; receive_place_is_last() says when that was all for a request.
+	 */
 	void (*file_done)(void *owner, const struct receive_place *place, uint32_t request, uint64_t bytes,
 			  enum status status, const char *text);
 	/* A GET of ours that never became a file. Pull only, else NULL. Negative errno: not a GET of ours. */

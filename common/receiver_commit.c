@@ -115,8 +115,8 @@ void receive_file_maybe_leave_open(struct receive_file *f)
 		receive_file_fail(f, STATUS_CORRUPT, "the parts do not add up to the file that was read");
 	if (f->status != STATUS_OK) {
 		discard(f);
-	} else if (f->closed && (f->said.flags & WIRE_FILE_LEAVE)) {
-		receive_file_report(f); /* synced when it was finished */
+	} else if (f->closed && (f->said.flags & (WIRE_FILE_LEAVE | WIRE_FILE_DRY_RUN))) {
+		receive_file_report(f); /* synced when it was finished; or nothing was made */
 	} else if (f->closed && receive_file_is_to_verify(f) && !f->verified) {
 		receive_file_verify(f);
 	} else if (f->closed) {

@@ -38,8 +38,8 @@ static void append_component(struct receive_place *place, const char *name)
 unsigned int receive_place_flags(uint32_t wishes)
 {
 	return (wishes & WIRE_FILE_INTO_DIR ? PLACE_INTO_DIR : 0) |
-	       (wishes & WIRE_FILE_NO_CLOBBER ? PLACE_NO_CLOBBER : 0) | (wishes & WIRE_FILE_EXACT ? PLACE_EXACT : 0) |
-	       (wishes & WIRE_FILE_MAKE_PATH ? PLACE_MAKE_PATH : 0);
+	       (wishes & (WIRE_FILE_NO_CLOBBER | WIRE_FILE_SKIP_HELD) ? PLACE_NO_CLOBBER : 0) |
+	       (wishes & WIRE_FILE_EXACT ? PLACE_EXACT : 0) | (wishes & WIRE_FILE_MAKE_PATH ? PLACE_MAKE_PATH : 0);
 }
 
 static struct receive_dir *dir_new(const struct wire_text *path)
@@ -132,7 +132,9 @@ static void run_open_dir(struct io_job *job)
 	struct receiver *r = container_of(job, struct receiver, dir_job);
 	struct receive_dir *dir = r->queue->dir;
 
-	dir->fd = beneath_open_nofollow(dir->top->fd, dir->path, O_PATH | O_DIRECTORY, 0);
+	dir->fd = dir->top->fd < 0 /* of a dry run */ ? -ENOENT
+						      : beneath_open_nofollow(dir->top->fd, dir->path,
+									      O_PATH | O_DIRECTORY, 0);
 	dir->error = dir->fd < 0 ? dir->fd : 0;
 }
 
@@ -177,7 +179,9 @@ static void run_make_dir(struct io_job *job)
 	bool sync = !(f->said.flags & WIRE_FILE_NO_SYNC);
 	char path[PATH_MAX] = "";
 
-	if (f->said.flags & WIRE_FILE_LEAVE) {
+	if (receive_file_is_dry(f)) {
+		receive_file_look_at_dir(f);
+	} else if (f->said.flags & WIRE_FILE_LEAVE) {
 		if (f->dir->top && (size_t)snprintf(path, sizeof(path), "%s%s%s", f->dir->path,
 						    *f->dir->path ? "/" : "", f->place.name) >= sizeof(path))
 			f->job_error = -ENAMETOOLONG;
@@ -198,6 +202,8 @@ static void made(struct receive_file *f)
 	f->state = FILE_OPEN;
 	if (f->out.entered)
 		append_component(&f->place, f->place.name);
+	if (f->skip)
+		receive_file_fail(f, STATUS_SKIPPED, f->skip);
 	if (f->job_error < 0)
 		receive_file_fail_at_destination(f, f->job_error);
 	receive_file_store_waiting(f);
@@ -210,7 +216,8 @@ static int take_top(struct receiver *r, struct receive_file *f)
 	struct receive_dir *top = dir_new(&(struct wire_text){ .data = "" });
 
 	if (!top) {
-		close(f->top);
+		if (f->top >= 0)
+			close(f->top);
 		return -ENOMEM;
 	}
 	top->fd = f->top;
@@ -275,6 +282,8 @@ static void run_create(struct io_job *job)
 {
 	struct receive_file *f = container_of(job, struct receive_file, job);
 
+	if (!receive_file_choose(f))
+		return;
 	f->job_error = create(f);
 	if (f->job_error == 0 && !(f->said.flags & (WIRE_FILE_UNSIZED | WIRE_FILE_SPARSE)))
 		f->job_error = outfile_reserve(&f->out, f->said.size, f->out.held);
@@ -312,6 +321,8 @@ static void run_whole(struct io_job *job)
 {
 	struct receive_file *f = container_of(job, struct receive_file, job);
 
+	if (!receive_file_choose(f))
+		return;
 	f->job_error = receive_file_is_link(f) ? make_link(f) : create(f);
 	f->at_destination = f->job_error < 0;
 	receive_file_write_waiting(f);
@@ -326,6 +337,11 @@ static void on_whole(struct io_job *job)
 
 	if (!receiver_job_ended(f->receiver))
 		return;
+	if (f->skip) {
+		receive_file_drop_waiting(f);
+		made(f);
+		return;
+	}
 	if (f->at_destination)
 		receive_file_fail_at_destination(f, f->job_error);
 	if (f->out.entered)
@@ -336,7 +352,8 @@ static void on_whole(struct io_job *job)
 
 static bool is_here(const struct receive_file *f)
 {
-	return f->closed && !(f->said.flags & WIRE_FILE_UNSIZED) && !f->place.stream && !receive_file_is_to_verify(f);
+	return f->closed && !(f->said.flags & WIRE_FILE_UNSIZED) && !f->place.stream && !receive_file_is_to_verify(f) &&
+	       !receive_file_is_dry(f);
 }
 
 /* ---- the queue ---------------------------------------------------------------------------------------------- */
@@ -351,7 +368,7 @@ void receiver_queue(struct receiver *r, struct receive_file *f)
 
 static void begin(struct receiver *r, struct receive_file *f)
 {
-	if (f->dir && f->dir->error)
+	if (f->dir && f->dir->error && !(receive_file_is_dry(f) && f->dir->error == -ENOENT))
 		receive_file_fail_at_destination(f, f->dir->error);
 	if (f->status == STATUS_OK && is_here(f) && !receive_file_adds_up(f))
 		receive_file_fail(f, STATUS_CORRUPT, "the parts do not add up to the file that was read");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * Inside the receiving engine. receiver.c: records, a file's entry, making and ending. receiver_create.c: what is made, in
- * which order and where. receiver_attributes.c: what ATTRIBUTES say. receiver_store.c: bytes from slots into files. receiver_commit.c: whole files made durable, failed ones
+ * which order and where. receiver_choose.c: whether at all. receiver_attributes.c: what ATTRIBUTES say. receiver_store.c: bytes from slots into files. receiver_commit.c: whole files made durable, failed ones
  * removed. Only these include this.
  */
 #ifndef RDCP_RECEIVER_IMPL_H
@@ -65,6 +65,7 @@ struct receive_file {
 	struct outfile out;
 	struct io_job job;
 	int job_error;
+	const char *skip;          /* why it is not to be stored, or NULL; static storage, the worker's */
 	bool at_destination;       /* the job failed before there was anything of it */
 	struct receive_file *next; /* queued, staged, or in a flush */
 	struct receive_dir *dir;   /* below a top: where it is made; of a top that is left: that */
@@ -178,6 +179,15 @@ void receive_file_look_for_held(struct receive_file *f);
 int receive_file_take_held(struct receive_file *f, const struct wire_data *data); /* -EPROTO */
 void receiver_say_held(struct receiver *r);
 void receive_file_forget_held(struct receive_file *f);
+
+static inline bool receive_file_is_dry(const struct receive_file *f)
+{
+	return f->said.flags & WIRE_FILE_DRY_RUN;
+}
+
+/* receiver_choose.c, for workers */
+bool receive_file_choose(struct receive_file *f);      /* true: make it; else `skip` says why not, or it is a dry run */
+void receive_file_look_at_dir(struct receive_file *f); /* in a dry run, instead of making it */
 
 /* receiver_store.c */
 void receive_chunk_store(struct receive_chunk *c);       /* or drops it, when its file is lost */

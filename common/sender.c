@@ -97,6 +97,16 @@ static bool is_tree_top(const struct send_item *item)
 	return item->recurse && (item->flags & WIRE_FILE_DIRECTORY) && !(item->flags & WIRE_FILE_LEAVE);
 }
 
+static bool is_dry(const struct send_file *f)
+{
+	return f->item.flags & WIRE_FILE_DRY_RUN;
+}
+
+static uint64_t dry_bytes(const struct send_file *f)
+{
+	return S_ISREG(f->in.stat.st_mode) ? (uint64_t)f->in.stat.st_size : 0;
+}
+
 /* CLOSE or ABORT was said and RESULT heard, or the peer never knew of it: tell the owner. */
 void send_file_finish(struct send_file *f)
 {
@@ -113,7 +123,8 @@ void send_file_finish(struct send_file *f)
 	peer_moved(s->peer);
 	if (is_tree_top(&f->item))
 		sender_tree_top_done(s, status == STATUS_OK);
-	s->events->file_done(s->owner, &f->item, f->announced, status, !ours, ours ? f->text : f->result_text);
+	s->events->file_done(s->owner, &f->item, is_dry(f) ? dry_bytes(f) : f->announced, status, !ours,
+			     ours ? f->text : f->result_text);
 	file_retire(f);
 }
 
@@ -178,9 +189,8 @@ static void on_opened(struct io_job *job)
 	if (f->item.recurse)
 		settle_recursion(f->sender, f);
 	f->whole = f->in.fd >= 0 && !f->in.unsized && (uint64_t)f->in.stat.st_size <= sender_piece(f->sender);
-	f->whole = f->in.fd >= 0 && !f->in.unsized && (uint64_t)f->in.stat.st_size <= f->sender->slab->slot_size;
 	send_file_ask(f);
-	if (f->status == STATUS_OK && !send_file_has_more(f))
+	if (f->status == STATUS_OK && (is_dry(f) || !send_file_has_more(f)))
 		f->all_filled = true;
 	sender_job_ended(f->sender);
 }
@@ -204,9 +214,9 @@ static bool is_dense(const struct stat *st)
 
 static bool may_pack(const struct sender *s, const struct send_item *item)
 {
-	return item->seen && item->stat.st_size > 0 && (uint64_t)item->stat.st_size <= sender_piece(s) / 2 &&
-	       (item->dense || is_dense(&item->stat)) && strlen(item->name) <= WIRE_NAME_MAX &&
-	       strlen(item->target) <= WIRE_PATH_MAX;
+	return item->seen && !(item->flags & WIRE_FILE_DRY_RUN) && item->stat.st_size > 0 &&
+	       (uint64_t)item->stat.st_size <= sender_piece(s) / 2 && (item->dense || is_dense(&item->stat)) &&
+	       strlen(item->name) <= WIRE_NAME_MAX && strlen(item->target) <= WIRE_PATH_MAX;
 }
 
 /* Opens it, unless that comes later or never. */

@@ -56,7 +56,7 @@ struct sender_events {
 	/* 1: *ret_item is filled. 0: nothing now, sender_kick() when there is. -ENODATA: that was all. */
 	int (*next)(void *owner, struct send_item *ret_item);
 	/*
-	 * `bytes` arrived. text is "" when status says it all; `by_peer` text is the peer's, to be escaped. Of a tree it is
+	 * `bytes` arrived, or would in a dry run. text is "" when status says it all; `by_peer` text is the peer's, to be escaped. Of a tree it is
 	 * called for the top and each entry, with that one's flags and path (from the top of the tree). Of an item of next() the last
 	 * call is the one for which send_item_is_last().
 	 */

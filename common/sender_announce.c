@@ -174,7 +174,8 @@ static bool say_last(struct sender *s, struct send_file *f)
 	if (f->status == STATUS_OK) {
 		rec.type = WIRE_CLOSE;
 		rec.close.file = f->id;
-		rec.close.size = f->in.unsized ? f->announced : send_file_size(f);
+		rec.close.size = f->in.unsized || (f->item.flags & WIRE_FILE_DRY_RUN) ? f->announced
+										      : send_file_size(f);
 		digest_value(&f->digest, rec.close.digest);
 	} else {
 		rec.type = WIRE_ABORT;

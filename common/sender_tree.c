@@ -185,7 +185,8 @@ static struct send_item item_below(const struct tree *t, char *dir, char *name, 
 {
 	const uint32_t inherited = WIRE_FILE_PRESERVE | WIRE_FILE_SYNC | WIRE_FILE_NO_SYNC | WIRE_FILE_NO_CLOBBER |
 				   WIRE_FILE_OWNER | WIRE_FILE_XATTRS | WIRE_FILE_NUMERIC_IDS | WIRE_FILE_SPECIAL |
-				   WIRE_FILE_DIRECT | WIRE_FILE_VERIFY;
+				   WIRE_FILE_DIRECT | WIRE_FILE_VERIFY | WIRE_FILE_UPDATE | WIRE_FILE_SKIP_HELD |
+				   WIRE_FILE_DRY_RUN;
 
 	return (struct send_item){
 		.root = t->walk.top,

@@ -29,6 +29,11 @@
 
 /* ---- what becomes of it ------------------------------------------------------------------------------------- */
 
+static enum output_result result_of(enum status status)
+{
+	return status == STATUS_OK ? OUTPUT_COPIED : status == STATUS_SKIPPED ? OUTPUT_SKIPPED : OUTPUT_FAILED;
+}
+
 void client_settle(struct client *c, struct client_source *source, const struct client_outcome *o)
 {
 	if (o->last) {
@@ -38,7 +43,7 @@ void client_settle(struct client *c, struct client_source *source, const struct 
 	}
 	if (o->status == STATUS_OK && o->directory)
 		return;
-	output_file(&c->output, &(struct output_file){ .result = o->status == STATUS_OK ? OUTPUT_COPIED : OUTPUT_FAILED,
+	output_file(&c->output, &(struct output_file){ .result = result_of(o->status),
 						       .source = source->path,
 						       .below = o->below,
 						       .destination = o->destination,
@@ -68,6 +73,12 @@ unsigned int client_file_flags(const struct client *c, const struct client_sourc
 		flags |= WIRE_FILE_DIRECT;
 	if (o->verify)
 		flags |= WIRE_FILE_VERIFY;
+	if (o->update)
+		flags |= WIRE_FILE_UPDATE;
+	if (o->skip_held)
+		flags |= WIRE_FILE_SKIP_HELD;
+	if (o->dry_run)
+		flags |= WIRE_FILE_DRY_RUN;
 	if (o->make_path)
 		flags |= WIRE_FILE_MAKE_PATH;
 	if (source->exact)

@@ -63,6 +63,7 @@ struct options {
 
 	struct options_rule *rules; /* owned */
 	unsigned int rule_count;
+	bool update, skip_held, dry_run;
 	bool from0; /* names and rules from files end with NUL bytes */
 
 	/* COPY: at least one source; either the target is remote and all sources local (push), or all sources are at one host

@@ -40,7 +40,8 @@ void output_init(struct output *o, const struct options *options, const char *ho
 void output_start(struct output *o)
 {
 	const struct options *options = o->options;
-	enum progress_mode mode = options->quiet || options->json ? PROGRESS_NEVER : options->progress;
+	enum progress_mode mode = options->quiet || options->json || options->dry_run ? PROGRESS_NEVER
+										      : options->progress;
 	int fd = STDOUT_FILENO;
 
 	if (location_is_stream(&options->target)) {
@@ -97,7 +98,8 @@ static void put_file(struct output *o, const struct output_file *f, const char *
 	struct json j;
 
 	json_begin(&j, o->objects, "file");
-	json_text(&j, "result", results[f->result]);
+	json_text(&j, "result",
+		  o->options->dry_run && f->result == OUTPUT_COPIED ? "would be copied" : results[f->result]);
 	json_name(&j, "source", source);
 	json_name(&j, "destination", destination);
 	if (f->result == OUTPUT_COPIED)
@@ -119,15 +121,19 @@ static void say_file(struct output *o, const struct output_file *f, const char *
 {
 	char from[512], to[512], why[512], size[16];
 
-	if (f->result != OUTPUT_FAILED && !o->options->verbose)
+	if (f->result != OUTPUT_FAILED && !o->options->verbose && !(o->options->dry_run && f->result == OUTPUT_COPIED))
 		return;
 	progress_clear(&o->progress);
 	escape_name(source, from, sizeof(from));
 	escape_name(f->text, why, sizeof(why));
 	switch (f->result) {
 	case OUTPUT_COPIED:
-		log_info("'%s' -> '%s', %s", from, escape_name(destination, to, sizeof(to)),
-			 format_size(f->bytes, size));
+		escape_name(destination, to, sizeof(to));
+		format_size(f->bytes, size);
+		if (!o->options->dry_run)
+			log_info("'%s' -> '%s', %s", from, to, size);
+		else if (!o->objects)
+			printf("'%s' -> '%s', %s\n", from, to, size);
 		break;
 	case OUTPUT_SKIPPED:
 		log_info("'%s' skipped%s%s", from, *why ? ": " : "", why);
@@ -157,7 +163,7 @@ void output_file(struct output *o, const struct output_file *f)
 	char source[PATH_SIZE];
 
 	count_file(o, f);
-	if (f->result != OUTPUT_FAILED && !o->options->verbose && !o->objects)
+	if (f->result != OUTPUT_FAILED && !o->options->verbose && !o->objects && !o->options->dry_run)
 		return;
 	snprintf(source, sizeof(source), "%s%s%s", f->source, f->below ? "/" : "", f->below ? f->below : "");
 	say_file(o, f, source, destination);
@@ -265,11 +271,12 @@ static void put_summary(struct output *o, const struct output_end *e, int exit_c
 static void say_counts(const struct output *o, const struct output_end *e)
 {
 	unsigned long long copied = o->copied, skipped = o->skipped, failed = o->failed + e->unheard;
+	const char *verb = o->options->dry_run ? " would be" : copied == 1 ? " was" : " were";
 	char more[40] = "";
 
 	if (skipped)
 		snprintf(more, sizeof(more), ", %llu skipped", skipped);
-	log_err("%llu file%s copied%s, %llu failed", copied, copied == 1 ? " was" : "s were", more, failed);
+	log_err("%llu file%s%s copied%s, %llu failed", copied, copied == 1 ? "" : "s", verb, more, failed);
 }
 
 int output_end(struct output *o, const struct output_end *e)

@@ -114,6 +114,8 @@ static uint32_t get_flags(const struct options *o)
 
 	if (o->direct)
 		flags |= WIRE_GET_DIRECT;
+	if (o->dry_run)
+		flags |= WIRE_GET_DRY_RUN;
 	if (o->archive)
 		flags |= WIRE_GET_OWNER | WIRE_GET_XATTRS | WIRE_GET_HARD_LINKS;
 	return o->archive && o->numeric_ids ? flags | WIRE_GET_NUMERIC_IDS : flags;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/log.h"
 #include "common/peer.h"
 #include "common/receiver.h"
 #include "common/util.h"
@@ -44,7 +45,7 @@ static char *base_name(const char *path)
 	slash = memrchr(path, '/', len);
 	if (slash && slash + 1 < path + len)
 		return strndup(slash + 1, (size_t)(path + len - slash - 1));
-	return strdup(!strcmp(path, ".") ? "-" : path);
+	return !strcmp(path, ".") ? strdup("-") : strndup(path, len);
 }
 
 static uint32_t file_flags(uint32_t get_flags)
@@ -53,7 +54,8 @@ static uint32_t file_flags(uint32_t get_flags)
 	       (get_flags & WIRE_GET_DIRECT ? WIRE_FILE_DIRECT : 0) |
 	       (get_flags & WIRE_GET_OWNER ? WIRE_FILE_OWNER : 0) |
 	       (get_flags & WIRE_GET_XATTRS ? WIRE_FILE_XATTRS : 0) |
-	       (get_flags & WIRE_GET_NUMERIC_IDS ? WIRE_FILE_NUMERIC_IDS : 0);
+	       (get_flags & WIRE_GET_NUMERIC_IDS ? WIRE_FILE_NUMERIC_IDS : 0) |
+	       (get_flags & WIRE_GET_DRY_RUN ? WIRE_FILE_DRY_RUN : 0);
 }
 
 static struct serve_get *new_get(struct serve *sv, const struct wire_get *said)
@@ -210,7 +212,9 @@ static void on_file_done(void *owner, const struct send_item *item, uint64_t byt
 	char whole[PATH_MAX], shown[512];
 	const char *path = path_of(owner, item, whole);
 
-	if (status != STATUS_OK)
+	if (status == STATUS_SKIPPED || (item->flags & WIRE_FILE_DRY_RUN))
+		log_debug("nothing sent of '%s'", escape_name(path, shown, sizeof(shown)));
+	else if (status != STATUS_OK)
 		log_refusal(path, bytes, status, text);
 	else if (!(item->flags & WIRE_FILE_DIRECTORY) || send_item_is_last(item, status))
 		journal_write(JOURNAL_FILE_SENT, path, bytes, "sent '%s', %llu bytes",

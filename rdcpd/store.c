@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "common/log.h"
 #include "common/outfile.h"
 #include "common/peer.h"
 #include "common/util.h"
@@ -32,6 +33,10 @@ static void on_file_done(void *owner, const struct receive_place *place, uint32_
 	escape_name(place->path, path, sizeof(path));
 	if (status == STATUS_OK && (place->wishes & WIRE_FILE_DIRECTORY) && !receive_place_is_last(place, status))
 		return; /* what is in it speaks for it */
+	if (status == STATUS_SKIPPED || (place->wishes & WIRE_FILE_DRY_RUN)) {
+		log_debug("'%s' stays as it is", path);
+		return;
+	}
 	if (status == STATUS_OK)
 		journal_write(JOURNAL_FILE_STORED, place->path, bytes, "stored '%s', %llu bytes", path,
 			      (unsigned long long)bytes);

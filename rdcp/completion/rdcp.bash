@@ -17,6 +17,9 @@ _rdcp_options='
    --numeric-ids
 -L --dereference
    --no-clobber
+-u --update
+   --ignore-existing
+-n --dry-run
    --exclude=PATTERN
    --include=PATTERN
    --exclude-from=FILE

@@ -106,6 +106,130 @@ many_rules()
 	expect 2 "too many rules"
 }
 
+# ---- what is skipped
+
+# an older, a newer and no file at the destination
+update()
+{
+	(cd "$from" && make src/older src/newer src/same src/none && ln -s x src/link)
+	mkdir "$to/src"
+	text "$to/src/older" old
+	text "$to/src/newer" new
+	text "$to/src/same" kept
+	touch -d '1 hour ago' "$from"/src/*
+	touch -d '2 hours ago' "$to/src/older"
+	touch -r "$from/src/same" "$to/src/same"
+	transfer -r -p -u src .
+	expect_ok
+	holds "$to/src/older" src/older
+	holds "$to/src/newer" new
+	holds "$to/src/same" kept
+	holds "$to/src/none" src/none
+	[ -L "$to/src/link" ] || fail "there is no link"
+	transfer -r -u -v src .
+	expect 0 "'$from/src/newer' skipped: the one there is as new"
+	[[ $err != *"' copied"* ]] || fail "copied again: $err"
+}
+
+# what is large is not sent to its end
+update_large()
+{
+	truncate -s 300M "$from/f"
+	touch -d '1 hour ago' "$from/f"
+	text "$to/f" new
+	transfer --no-sparse -u f f
+	expect_ok
+	holds "$to/f" new
+	touch -d '2 hours ago' "$to/f"
+	transfer -u f f
+	expect_ok
+	same "$from/f" "$to/f"
+}
+
+held()
+{
+	(cd "$from" && make src/a src/b && ln -s x src/link)
+	mkdir "$to/src"
+	text "$to/src/a" kept
+	ln -s y "$to/src/link"
+	touch -d '1 year ago' "$to/src/a"
+	transfer -r --ignore-existing src .
+	expect_ok
+	holds "$to/src/a" kept
+	holds "$to/src/b" src/b
+	[ "$(readlink "$to/src/link")" = y ] || fail "the link was replaced"
+	transfer --ignore-existing src/b src/a
+	expect_ok
+	holds "$to/src/a" kept
+	transfer --no-clobber src/b src/a
+	expect 1
+}
+
+# ---- what would be copied
+
+# says_of_src NAME SIZE...: these would be copied
+says_of_src()
+{
+	local want found
+
+	want=$(printf "'$from/src/%s' -> %s\n" "$@" | sort)
+	found=$(sed "s/ -> '.*', / -> /" <<<"$out" | sort)
+	[ "$found" = "$want" ] || fail "it says: $out"
+}
+
+dry()
+{
+	(cd "$from" && make src/a src/d/b && mkdir src/empty && ln -s x src/link)
+	transfer -r -n src dst
+	expect_ok
+	says_of_src a '6 B' d/b '8 B' link '0 B'
+	nothing_in "$to"
+	transfer -r -n --mkpath src no/such/way
+	expect_ok
+	nothing_in "$to"
+	transfer -r -n src no/such/way
+	expect 1 "no such file"
+	nothing_in "$to"
+}
+
+# against what is there
+dry_update()
+{
+	(cd "$from" && make src/a src/b src/c/d src/e)
+	transfer -r src .
+	expect_ok
+	rm "$to/src/b"
+	text "$from/src/e" changed
+	touch -d '1 hour ago' "$to/src/e"
+	rm -r "$to/src/c"
+	find "$to/src" -printf '%p %s %T@\n' | sort >before
+	transfer -r -n -u src .
+	expect_ok
+	says_of_src b '6 B' c/d '8 B' e '8 B'
+	find "$to/src" -printf '%p %s %T@\n' | sort | cmp - before || fail "something was changed"
+}
+
+# the same failures as without
+dry_failures()
+{
+	make "$from/f" "$from/g"
+	mkdir -p "$to/dir/f"
+	mkfifo "$to/fifo"
+	transfer -n f dir/
+	expect 1 "is a directory"
+	transfer -n f fifo
+	expect 1
+	transfer -n nothing x
+	expect 1 "no such file"
+	transfer -n --no-clobber f g
+	expect_ok
+	make "$to/h"
+	transfer -n --no-clobber f h
+	expect 1
+	copy -n "$from/f" "$host:$ro/x"
+	[ "$way" = pull ] || expect 1 "read-only"
+}
+
 choosing()
 {
 	both rules_count_in_their_order rules_in_order
@@ -114,4 +238,10 @@ choosing()
 	both rules_do_not_touch_what_is_named named_files_are_no_matter_of_rules
 	run rule_that_cannot_be_used_is_refused bad_rules
 	both rules_up_to_their_number many_rules
+	both update_leaves_what_is_newer update
+	both update_of_a_large_file update_large
+	both what_is_there_is_skipped held
+	both dry_run_says_what_would_be_copied dry
+	both dry_run_compares_with_what_is_there dry_update
+	both dry_run_fails_like_the_copy dry_failures
 }
