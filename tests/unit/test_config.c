@@ -63,7 +63,7 @@ START_TEST(every_key_is_read)
 			  "max-slot-size = 64K\nmax-slots = 8\nio-threads = 2\npartial-age = 2d\n"
 			  "metrics-file = /m.prom\nstatus-socket = none\n"
 			  "[ export \t a ]\npath = @//a/./\naccess = read-write\n"
-			  "[export b]\npath = @/b\naccess = read-only\n"
+			  "[export b]\npath = @/b\naccess = read-only\nsetuid = yes\n"
 			  "[client one]\nkey-file = @/one.key\nexports = b\n"
 			  "addresses = 192.0.2.0/24, 2001:db8::1\naccess = read-only\nmax-sessions = 2\n"
 			  "[client two]\nkey-file = @/two.key");
@@ -87,6 +87,8 @@ START_TEST(every_key_is_read)
 	ck_assert_str_eq(c->exports[0].path, a);
 	ck_assert(c->exports[0].writable);
 	ck_assert(!c->exports[1].writable);
+	ck_assert(!c->exports[0].setuid);
+	ck_assert(c->exports[1].setuid);
 	ck_assert_uint_eq(c->client_count, 2);
 	ck_assert_uint_eq(c->clients[0].export_count, 1);
 	ck_assert_ptr_eq(c->clients[0].exports[0], &c->exports[1]);
@@ -262,6 +264,7 @@ static const struct {
 	{ DAEMON("listen = *, 0.0.0.0"), "@/rdcpd.conf:3: listen: '0.0.0.0' is there twice" },
 
 	{ OPEN "[export b]\n", "@/rdcpd.conf:5: export 'b' has no 'path'" },
+	{ OPEN "setuid = maybe\n", "@/rdcpd.conf:5: setuid: 'maybe' is neither 'no' nor 'yes'" },
 	{ OPEN "[export b]\naccess = rw\npath = @/b\n",
 	  "@/rdcpd.conf:6: access: 'rw' is neither 'read-only' nor 'read-write'" },
 	{ OPEN "[export b]\npath = srv\n", "@/rdcpd.conf:6: path: 'srv' is not an absolute path" },

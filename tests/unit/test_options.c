@@ -105,6 +105,18 @@ START_TEST(every_option_is_stored)
 }
 END_TEST
 
+START_TEST(archive_is_recursive_and_preserves)
+{
+	struct options o = accept_line("-a --numeric-ids -L a h:x");
+
+	ck_assert(o.archive && o.recursive && o.preserve && o.numeric_ids && o.follow);
+	options_done(&o);
+	o = accept_line("-r -p a h:x");
+	ck_assert(o.recursive && o.preserve && !o.archive && !o.numeric_ids && !o.follow);
+	options_done(&o);
+}
+END_TEST
+
 START_TEST(a_stream_is_the_one_end_of_one_copy)
 {
 	struct options o = accept_line("- host:dir/name");
@@ -445,6 +457,7 @@ Suite *options_suite(void)
 	tcase_add_test(tc, defaults_are_as_documented);
 	tcase_add_test(tc, every_option_is_stored);
 	tcase_add_test(tc, options_may_follow_operands);
+	tcase_add_test(tc, archive_is_recursive_and_preserves);
 	tcase_add_test(tc, a_stream_is_the_one_end_of_one_copy);
 	tcase_add_test(tc, rates_have_suffixes_and_are_not_nothing);
 	tcase_add_test(tc, values_out_of_range_are_refused);
