@@ -292,7 +292,6 @@ start_long_copy()
 {
 	truncate -s "$long_size" "$from/${*: -2:1}"
 	towards "$@"
-	start_copy --no-sparse --slot-size=4K --slots=2 "${words[@]}"
 	start_copy --no-resume --no-sparse --slot-size=4K --slots=2 "${words[@]}"
 	await 10 part_in "$to" || fail "the copy does not begin; $(<"$case_dir/err")"
 	! gone "$client" || fail "the copy is over already; $(<"$case_dir/err")"

@@ -131,7 +131,7 @@ interrupted_between()
 	text f content
 	way=push from=$here to=$there
 	truncate -s 1G large
-	start_copy --no-sparse --slot-size=4K --slots=2 f large missing "$host:$there/"
+	start_copy --no-resume --no-sparse --slot-size=4K --slots=2 f large missing "$host:$there/"
 	await 10 test -e "$there/f" || await 10 part_in "$there" || fail "it does not begin"
 	kill -INT "$client"
 	end_copy 2
