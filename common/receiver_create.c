@@ -116,6 +116,9 @@ int receiver_place(struct receiver *r, struct receive_file *f, const struct wire
 	f->place.wishes = said->flags;
 	if (said->flags & (WIRE_FILE_BELOW | WIRE_FILE_LEAVE)) {
 		error = place_below(r, f, said);
+		if (error == 0 && !(said->flags & WIRE_FILE_DIRECTORY) && r->events->wanted &&
+		    !r->events->wanted(r->owner, &f->place, said->request))
+			f->status = STATUS_SKIPPED;
 	} else {
 		error = 0;
 		f->status = r->events->place(r->owner, said, &f->place, f->text);
@@ -240,8 +243,10 @@ static void on_dir_made(struct io_job *job)
 	bool is_top = !(f->said.flags & (WIRE_FILE_BELOW | WIRE_FILE_LEAVE));
 
 	r->barrier = false;
-	if (is_top && f->job_error == 0 && f->out.entered)
+	if (is_top && f->job_error == 0 && f->out.entered) {
 		append_component(&f->place, f->place.name);
+		snprintf(f->text, sizeof(f->text), "%s", f->place.name);
+	}
 	f->out.entered = false;
 	if (is_top && f->job_error == 0)
 		f->job_error = take_top(r, f);

@@ -27,6 +27,7 @@ struct filter;
 struct links_file;
 struct peer;
 struct slab;
+struct names;
 struct stream;
 
 /* What to send. Strings are malloc'ed; the sender takes and frees them. */
@@ -40,10 +41,12 @@ struct send_item {
 	bool recurse;                /* a directory is sent with all that is in it; else it is refused */
 	const struct filter *filter; /* for what is in a directory; borrowed until the sender is freed, or NULL */
 	bool resume;                 /* the peer may hold a part of it: ask */
-	bool dense;                  /* its holes are sent as zeros */
-	bool follow;                 /* symlinks in the directory are followed, not sent */
-	bool hard_links;             /* and further names of a file in it become hard links */
-	bool seen;                   /* a regular file, and `stat` says what it was when it was looked at */
+	const struct names
+		*done;   /* what is in a directory and need not be sent, by request and path; borrowed, or NULL */
+	bool dense;      /* its holes are sent as zeros */
+	bool follow;     /* symlinks in the directory are followed, not sent */
+	bool hard_links; /* and further names of a file in it become hard links */
+	bool seen;       /* a regular file, and `stat` says what it was when it was looked at */
 	struct stat stat;
 	struct stream *stream;    /* borrowed: the source is this and no file, `path` is only for messages; or NULL */
 	char *link;               /* LINK.text, or NULL */

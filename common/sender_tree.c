@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "names.h"
 #include "sender_impl.h"
 #include "util.h"
 #include "walk.h"
@@ -271,6 +272,17 @@ static int entry_item(struct tree *t, struct walk_entry *e, struct send_item *re
 	return r < 0 ? r : item_is_whole(ret_item);
 }
 
+/* Copied by an attempt before. */
+static bool is_done(const struct tree *t, const struct walk_entry *e)
+{
+	_cleanup_free_ char *path = NULL;
+
+	if (!t->top.done || S_ISDIR(e->stat.st_mode))
+		return false;
+	path = join(e->dir, e->name);
+	return path && names_contains(t->top.done, &t->top.request, sizeof(t->top.request), path, strlen(path));
+}
+
 static int walk_item(struct tree *t, struct send_item *ret_item)
 {
 	struct links_file *first;
@@ -280,6 +292,10 @@ static int walk_item(struct tree *t, struct send_item *ret_item)
 	while ((e = next_entry(t))) {
 		if (strcmp(e->name, ".") == 0) { /* the top itself */
 			sender_tree_lost(t->sender, status_from_errno(e->error));
+			walk_entry_done(e);
+			continue;
+		}
+		if (is_done(t, e)) {
 			walk_entry_done(e);
 			continue;
 		}

@@ -172,7 +172,8 @@ enum wire_file_flags {
  * If `path` is an existing directory the file goes into it as `name`, else it becomes `path`. In a pull both are hints:
  * the client decides what its own files are called.
  *
- * A tree is a DIRECTORY that is not BELOW, placed by the same rule: the top. After its RESULT of STATUS_OK come the entries, with
+ * A tree is a DIRECTORY that is not BELOW, placed by the same rule: the top. The text of its RESULT is its `name` if it went into
+ * `path`, else "". After a RESULT of STATUS_OK come the entries, with
  * the same request and BELOW: `path` is the directory they are in, as seen from the top, "" for the top itself, without links
  * in it, and `name` the entry. A directory comes before what it contains. When all RESULTs are there come the hard links, then the
  * directories once more, with LEAVE, what is in them first and the top last. Trees do not overlap.

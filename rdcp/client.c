@@ -41,8 +41,16 @@ void client_settle(struct client *c, struct client_source *source, const struct 
 		source->copied = o->status == STATUS_OK;
 		c->settled++;
 	}
+	if (o->top && o->status == STATUS_OK) {
+		free(source->top);
+		source->top = strdup(o->destination);
+	}
 	if (o->status == STATUS_OK && o->directory)
 		return;
+	if (o->below && retry_knows(&c->retry, (uint32_t)(source - c->sources), o->below))
+		return; /* told by the attempt that copied it */
+	if (o->below && o->status == STATUS_OK)
+		retry_note(&c->retry, (uint32_t)(source - c->sources), o->below);
 	output_file(&c->output, &(struct output_file){ .result = result_of(o->status),
 						       .source = source->path,
 						       .below = o->below,
@@ -81,7 +89,7 @@ unsigned int client_file_flags(const struct client *c, const struct client_sourc
 		flags |= WIRE_FILE_DRY_RUN;
 	if (o->make_path)
 		flags |= WIRE_FILE_MAKE_PATH;
-	if (source->exact)
+	if (source->exact || source->top)
 		flags |= WIRE_FILE_EXACT;
 	else if (o->source_count > 1)
 		flags |= WIRE_FILE_INTO_DIR;
@@ -181,6 +189,12 @@ static void stop_engine(struct client *c)
 		c->idle = true;
 }
 
+static void announce_retry(struct client *c, const char *why)
+{
+	progress_clear(&c->output.progress);
+	log_warning("%s; trying again in %llu s", why, (unsigned long long)(retry_delay_ns(&c->retry) / SEC));
+}
+
 static void on_closed(void *owner, const struct endpoint_fault *fault)
 {
 	struct client *c = owner;
@@ -190,7 +204,10 @@ static void on_closed(void *owner, const struct endpoint_fault *fault)
 	peer_on_closed(&c->peer, fault);
 	if (!c->promised && !c->told && !c->signal) {
 		code = hint_end(&c->hint, &c->peer.end, text, sizeof(text));
-		output_complain(&c->output, code == EXITCODE_OK ? EXITCODE_LOST : code, "%s", text);
+		if (retry_after_end(&c->retry, &c->peer.end, bytes_moved(c) > 0))
+			announce_retry(c, text);
+		else
+			output_complain(&c->output, code == EXITCODE_OK ? EXITCODE_LOST : code, "%s", text);
 	}
 	c->closed = true;
 	stop_engine(c);
@@ -210,7 +227,10 @@ static void on_failed(void *owner, const struct endpoint_fault *fault, enum stat
 			code = hint_unproven(&c->hint, c->connect.challenged, out, sizeof(out));
 		else
 			code = hint_status(&c->hint, refusal, text, strlen(text), out, sizeof(out));
-		output_complain(&c->output, code, "%s", out);
+		if (retry_after_failure(&c->retry, fault, refusal))
+			announce_retry(c, out);
+		else
+			output_complain(&c->output, code, "%s", out);
 	}
 	c->closed = c->idle = true;
 	loop_stop(&c->loop);
@@ -313,7 +333,9 @@ static void on_interrupt(struct client *c, int n)
 {
 	c->signal = n;
 	loop_timer_set(&c->loop, &c->give_up, loop_now(&c->loop) + INTERRUPT_ORDERLY_NS);
-	if (c->connected)
+	if (c->waiting)
+		loop_stop(&c->loop);
+	else if (c->connected)
 		peer_end(&c->peer, STATUS_ABORTED, false, "interrupted by the user");
 	else
 		connect_abort(&c->connect);
@@ -409,6 +431,15 @@ static bool resolve(struct client *c, struct addrinfo **ret_addresses)
 	return r == 0;
 }
 
+static void on_begin(struct loop_timer *t)
+{
+	struct client *c = container_of(t, struct client, begin);
+
+	c->waiting = false;
+	connect_start(&c->connect, &c->loop, c->options, c->addresses, c->have_key ? &c->key : NULL,
+		      c->sized ? c->total_bytes : UINT64_MAX, &connect_events, c);
+}
+
 static void run_loop(struct client *c, const struct addrinfo *addresses)
 {
 	int r = watch_signals(c);
@@ -419,8 +450,11 @@ static void run_loop(struct client *c, const struct addrinfo *addresses)
 		output_start(&c->output);
 		if (c->output.progress.fd >= 0)
 			loop_timer_set(&c->loop, &c->redraw, now_ns());
-		connect_start(&c->connect, &c->loop, c->options, addresses, c->have_key ? &c->key : NULL,
-			      c->sized ? c->total_bytes : UINT64_MAX, &connect_events, c);
+		c->addresses = addresses;
+		c->begin.expired = on_begin;
+		c->waiting = true;
+		loop_timer_set(&c->loop, &c->begin, now_ns() + (c->retry.again ? retry_delay_ns(&c->retry) : 0));
+		c->retry.again = false;
 		r = loop_run(&c->loop);
 		measure(c);
 		c->end.sent_bytes = bytes_moved(c);
@@ -436,11 +470,18 @@ static void tear_down(struct client *c)
 	c->held_bytes += c->sender ? sender_held_bytes(c->sender) : c->receiver ? receiver_held_bytes(c->receiver) : 0;
 	sender_free(c->sender);
 	receiver_free(c->receiver);
-	connect_done(&c->connect);
+	if (c->connect.loop) /* it was begun */
+		connect_done(&c->connect);
 	ioqueue_free(c->io);
 	slab_done(&c->slab);
 	peer_done(&c->peer);
 	loop_done(&c->loop);
+	c->sender = NULL;
+	c->receiver = NULL;
+	c->io = NULL;
+	c->connect = (struct connect){ 0 };
+	c->next_source = c->next_rule = 0;
+	c->window_sent = c->gets_ended = c->connected = c->closed = c->idle = c->told = false;
 }
 
 /* With several sources it is worth telling which of them need not be copied again. */
@@ -474,36 +515,59 @@ static int verdict(struct client *c)
 	return output_end(&c->output, &c->end);
 }
 
+/* One session, from connecting to the end. False: it was left lying there, and nothing of it may be freed. */
+static bool attempt(struct client *c, const struct addrinfo *addresses)
+{
+	int r = c->options->pull ? pull_choose_sources(c) : 0;
+
+	if (r == 0)
+		r = loop_init(&c->loop);
+	if (r < 0) {
+		c->retry.again = false;
+		output_complain(&c->output, EXITCODE_FAILED, "event loop: %s", strerror(-r));
+		return true;
+	}
+	run_loop(c, addresses);
+	if (c->abandoned)
+		return false;
+	tear_down(c);
+	return true;
+}
+
 static void copy(struct client *c)
 {
 	struct options_key key = { 0 };
 	struct addrinfo *addresses;
-	int r;
 
 	hint_peer_init(&c->hint, c->options, &key);
 	if (!choose_rules(c))
 		return;
+	retry_init(&c->retry,
+		   c->sources[0].stream || location_is_stream(&c->options->target) ? 0 : c->options->retries);
 	if (!c->options->pull)
 		push_check_sources(c);
 	if (c->settled == c->source_count || !load_key(c, &key) || !resolve(c, &addresses))
 		return;
-	r = loop_init(&c->loop);
-	if (r < 0) {
-		output_complain(&c->output, EXITCODE_FAILED, "event loop: %s", strerror(-r));
-	} else {
-		run_loop(c, addresses);
-		if (c->abandoned)
+	do {
+		if (!attempt(c, addresses))
 			return;
-		tear_down(c);
-	}
+	} while (c->retry.again && !c->signal);
 	freeaddrinfo(addresses);
+}
+
+static void client_source_done(struct client_source *source)
+{
+	free(source->name);
+	free(source->top);
 }
 
 static void client_free(struct client *c)
 {
 	for (unsigned int i = 0; c->sources && i < c->source_count; i++)
-		free(c->sources[i].name);
+		client_source_done(&c->sources[i]);
 	free(c->sources);
+	free(c->asked);
+	retry_done(&c->retry);
 	stream_done(&c->stream);
 	filter_done(&c->filter);
 	free(c);

@@ -23,6 +23,7 @@
 #include "common/stream.h"
 #include "connect.h"
 #include "hint.h"
+#include "retry.h"
 #include "options.h"
 #include "output.h"
 
@@ -33,6 +34,7 @@ struct client_source {
 	bool stream;      /* push: standard input, and `path` is what that is called */
 	bool exact;       /* it has none ("..", "/"): what is in it goes into the destination itself */
 	struct stat stat; /* push: when it was looked at */
+	char *top;        /* of a tree that was begun: where it is, owned; or NULL */
 	bool settled;     /* copied, or failed and told */
 	bool copied;
 };
@@ -46,12 +48,15 @@ struct client {
 	struct filter filter;
 	struct client_source *sources;
 	unsigned int source_count, next_source;
+	unsigned int *asked;      /* pull: the source that request i of this attempt is for */
+	unsigned int asked_count; /* of those that were not settled when it began */
 	unsigned int settled;
 	bool sized;                 /* total_bytes is of all that there is to copy */
 	uint64_t total_bytes;       /* of sources that are files, in a push */
 	unsigned int plain_sources; /* push: which are so many, with those that cannot be sent */
 	uint64_t held_bytes;        /* were at the receiver before, from a copy that was interrupted */
 	int signal;                 /* that ended us, or 0 */
+	struct retry retry;
 	struct output output;
 	struct output_end end;
 	char moving[NAME_MAX + 1]; /* the name that is shown */
@@ -59,7 +64,8 @@ struct client {
 
 	struct loop loop;
 	struct loop_source signal_source;
-	struct loop_timer redraw, give_up;
+	struct loop_timer redraw, give_up, begin;
+	const struct addrinfo *addresses; /* of the host, while an attempt runs */
 	struct connect connect;
 	struct peer peer;
 	struct slab slab;
@@ -72,6 +78,7 @@ struct client {
 	unsigned int max_files;       /* of the daemon */
 	uint64_t base;                /* of our slab, for the daemon to write to */
 	uint32_t rkey;
+	bool waiting; /* for the next attempt */
 	bool connected, closed, idle;
 	bool abandoned; /* interrupted, and some worker does not come back: nothing may be freed */
 	bool promised;  /* DONE: all that RESULTs said is on stable storage */
@@ -87,6 +94,7 @@ int client_run(const struct options *o);
 struct client_outcome {
 	const char *below;
 	const char *destination; /* NULL: what the user said */
+	bool top;                /* a tree's, which is at `destination`: the entries follow */
 	bool directory;
 	bool last; /* and nothing more will be heard of the source */
 	uint64_t bytes;
@@ -104,6 +112,7 @@ void push_check_sources(struct client *c);
 int push_start(struct client *c);
 
 /* pull.c */
+int pull_choose_sources(struct client *c); /* before each attempt; -ENOMEM */
 int pull_start(struct client *c);
 void pull_on_writable(struct client *c);
 

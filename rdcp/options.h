@@ -48,6 +48,7 @@ struct options {
 	bool archive; /* recursive and preserve as well */
 	bool numeric_ids, follow;
 	bool stats, json;
+	unsigned int retries;
 	unsigned int verbose; /* how often -v */
 	unsigned int port;    /* -P; 0: not given. See options_port() */
 	unsigned int slot_log2, slots_log2;

@@ -6,11 +6,32 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "client.h"
 #include "common/outfile.h"
+
+/* NULL: it was not asked for, or is settled. */
+static struct client_source *source_of(struct client *c, uint32_t request)
+{
+	struct client_source *source = request < c->asked_count ? &c->sources[c->asked[request]] : NULL;
+
+	return source && !source->settled ? source : NULL;
+}
+
+int pull_choose_sources(struct client *c)
+{
+	c->asked = reallocarray(c->asked, c->source_count, sizeof(*c->asked));
+	c->asked_count = c->next_source = 0;
+	if (!c->asked)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < c->source_count; i++)
+		if (!c->sources[i].settled)
+			c->asked[c->asked_count++] = i;
+	return 0;
+}
 
 /* Standard output: bytes as they come, nothing of what a file has. */
 static enum status place_stream(struct client *c, const struct wire_file *file, struct receive_place *ret_place)
@@ -20,26 +41,25 @@ static enum status place_stream(struct client *c, const struct wire_file *file, 
 	ret_place->root = AT_FDCWD;
 	snprintf(ret_place->path, sizeof(ret_place->path), "standard output");
 	ret_place->stream = &c->stream;
-	ret_place->wishes = client_file_flags(c, &c->sources[file->request]);
+	ret_place->wishes = client_file_flags(c, source_of(c, file->request));
 	return STATUS_OK;
 }
 
 static enum status on_place(void *owner, const struct wire_file *file, struct receive_place *ret_place, char *text)
 {
 	struct client *c = owner;
-	const struct client_source *source;
+	const struct client_source *source = source_of(c, file->request);
 	unsigned int flags;
 
-	if (file->request >= c->source_count || c->sources[file->request].settled)
+	if (!source)
 		return STATUS_PROTOCOL;
 	if ((file->flags & WIRE_FILE_DIRECTORY) && !c->options->recursive)
 		return STATUS_PROTOCOL;
 	if (location_is_stream(&c->options->target))
 		return place_stream(c, file, ret_place);
-	source = &c->sources[file->request];
 	flags = client_file_flags(c, source);
 	ret_place->root = AT_FDCWD;
-	snprintf(ret_place->path, sizeof(ret_place->path), "%s", c->options->target.text);
+	snprintf(ret_place->path, sizeof(ret_place->path), "%s", source->top ? source->top : c->options->target.text);
 	snprintf(ret_place->name, sizeof(ret_place->name), "%s", source->exact ? "-" : source->name);
 	ret_place->flags = receive_place_flags(flags);
 	/* How it is stored is for the user to say, not for the daemon. */
@@ -47,15 +67,25 @@ static enum status on_place(void *owner, const struct wire_file *file, struct re
 	return STATUS_OK;
 }
 
+static bool is_wanted(void *owner, const struct receive_place *place, uint32_t request)
+{
+	struct client *c = owner;
+	return request >= c->asked_count || !retry_knows(&c->retry, c->asked[request], place->path + place->below);
+}
+
 static void on_file_done(void *owner, const struct receive_place *place, uint32_t request, uint64_t bytes,
 			 enum status status, const char *text)
 {
 	struct client *c = owner;
 
-	if (request < c->source_count && !c->sources[request].settled)
-		client_settle(c, &c->sources[request],
+	struct client_source *source = source_of(c, request);
+
+	if (source)
+		client_settle(c, source,
 			      &(struct client_outcome){ .below = place->below ? place->path + place->below : NULL,
 							.destination = place->path,
+							.top = !place->below && !(place->wishes & WIRE_FILE_LEAVE) &&
+							       (place->wishes & WIRE_FILE_DIRECTORY),
 							.directory = place->wishes & WIRE_FILE_DIRECTORY,
 							.last = receive_place_is_last(place, status),
 							.bytes = bytes,
@@ -68,10 +98,11 @@ static int on_refused(void *owner, uint32_t request, enum status status, const c
 {
 	struct client *c = owner;
 
-	if (request >= c->source_count || c->sources[request].settled || status == STATUS_OK)
+	struct client_source *source = source_of(c, request);
+
+	if (!source || status == STATUS_OK)
 		return -EPROTO;
-	client_settle(c, &c->sources[request],
-		      &(struct client_outcome){ .last = true, .status = status, .text = text });
+	client_settle(c, source, &(struct client_outcome){ .last = true, .status = status, .text = text });
 	pull_on_writable(c);
 	return 0;
 }
@@ -87,6 +118,7 @@ static void on_done(void *owner)
 
 static const struct receiver_events events = {
 	.place = on_place,
+	.wanted = is_wanted,
 	.file_done = on_file_done,
 	.refused = on_refused,
 	.done = on_done,
@@ -143,21 +175,27 @@ static bool say_get(struct client *c, uint32_t request)
 
 	rec.get.request = request;
 	rec.get.flags = get_flags(c->options);
-	rec.get.path = wire_text(c->sources[request].path);
+	rec.get.path = wire_text(c->sources[c->asked[request]].path);
 	return peer_send(&c->peer, &rec) == 0;
+}
+
+/* Of this attempt's requests. */
+static unsigned int answered(const struct client *c)
+{
+	return c->settled - (c->source_count - c->asked_count);
 }
 
 /* Says all that there is room for, here and in the daemon's queue; the next room or answer continues. */
 void pull_on_writable(struct client *c)
 {
-	struct wire_record rec = { .type = WIRE_END, .end.files = c->source_count };
+	struct wire_record rec = { .type = WIRE_END, .end.files = c->asked_count };
 
 	if (!say_window(c) || !say_rules(c))
 		return;
-	while (c->next_source < c->source_count && c->next_source - c->settled < WIRE_GETS_MAX &&
+	while (c->next_source < c->asked_count && c->next_source - answered(c) < WIRE_GETS_MAX &&
 	       say_get(c, c->next_source))
 		c->next_source++;
-	if (c->next_source == c->source_count && !c->gets_ended)
+	if (c->next_source == c->asked_count && !c->gets_ended)
 		c->gets_ended = peer_send(&c->peer, &rec) == 0;
 }
 

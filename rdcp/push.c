@@ -66,7 +66,7 @@ static int on_next(void *owner, struct send_item *ret_item)
 	*ret_item = (struct send_item){
 		.root = AT_FDCWD,
 		.path = strdup(source->path),
-		.target = strdup(c->options->target.path),
+		.target = strdup(source->top ? source->top : c->options->target.path),
 		.name = strdup(source->exact ? "-" : source->name),
 		.request = c->next_source++,
 		.flags = client_file_flags(c, source),
@@ -76,6 +76,7 @@ static int on_next(void *owner, struct send_item *ret_item)
 		.follow = c->options->follow,
 		.hard_links = c->options->archive,
 		.resume = !c->options->no_resume,
+		.done = c->retry.done.count ? &c->retry.done : NULL,
 		.seen = S_ISREG(source->stat.st_mode),
 		.stat = source->stat,
 		.stream = source->stream ? &c->stream : NULL,
@@ -87,11 +88,17 @@ static void on_file_done(void *owner, const struct send_item *item, uint64_t byt
 			 const char *text)
 {
 	struct client *c = owner;
+	bool top = item->recurse && (item->flags & WIRE_FILE_DIRECTORY) &&
+		   !(item->flags & (WIRE_FILE_BELOW | WIRE_FILE_LEAVE));
+	char where[WIRE_PATH_MAX + WIRE_TEXT_MAX + 2];
 
+	snprintf(where, sizeof(where), "%s%s%s", item->target, *text ? "/" : "", text);
 	if (item->stream && by_peer && status == STATUS_IS_DIRECTORY)
 		text = "standard input has no name: name the file in it as HOST:PATH";
 	client_settle(c, &c->sources[item->request],
 		      &(struct client_outcome){ .below = item->flags & WIRE_FILE_BELOW ? item->path : NULL,
+						.destination = top ? where : NULL,
+						.top = top,
 						.directory = item->flags & WIRE_FILE_DIRECTORY,
 						.last = send_item_is_last(item, status),
 						.bytes = bytes,

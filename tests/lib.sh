@@ -189,6 +189,15 @@ daemon_count()
 }
 
 # daemon_stop: ends it as systemd does; sets status
+# daemon_again: the same configuration and port, once more
+daemon_again()
+{
+	"${prefix[@]}" "$build/rdcpd" -c "$conf" </dev/null >"$log" 2>&1 {nap_fd}<&- &
+	daemon=$!
+	daemons+=("$daemon")
+	await 20 daemon_says 'listening on' || fail "the daemon does not listen again: $(<"$log")"
+}
+
 daemon_stop()
 {
 	kill -TERM "$daemon"
@@ -215,7 +224,7 @@ at_rest()
 
 # ---- the client
 
-identity=(-i none)
+identity=(-i none --retries=0)
 
 # rdcp WORD...: in the foreground
 rdcp()

@@ -182,6 +182,46 @@ files_of_a_tree_go_on()
 	[ -z "$(find "$to/e" -name '*.rdcp-part')" ] || fail "the temporary file is left"
 }
 
+# Within one run: the daemon is restarted, and the copy goes on by itself.
+daemon_restarts_and_the_copy_goes_on()
+{
+	identity=(-i none --retries=8)
+	daemon_start
+	mkdir "$from/d"
+	pattern "$from/d/f" "$big"
+	for i in 1 2 3 4 5 6 7 8 9; do
+		text "$from/d/small$i" "$i"
+	done
+	towards d e
+	start_copy -r --timeout=10 --slot-size=4K --slots=2 "${words[@]}"
+	await 10 tree_part || fail "the copy does not begin; $(<"$case_dir/err")"
+	kill "-$1" "$daemon"
+	await 10 gone "$daemon" || fail "the daemon does not end"
+	daemon_again
+	end_copy 40
+	expect 0 "trying again in 1 s"
+	for i in f small1 small9; do
+		same "$from/d/$i" "$to/e/$i"
+	done
+	# what was whole but had no name yet when the daemon was killed stays until partial-age
+	[ "$1" != KILL ] || rm -f "$to"/e/.small*.rdcp-part
+	[ -z "$(find "$to/e" -name '*.rdcp-part')" ] || fail "the temporary file is left"
+}
+
+# Nobody is there again: as many attempts as were asked for, and the error of the last.
+retries_end()
+{
+	identity=(-i none --retries=1)
+	daemon_start
+	begin 1000000
+	kill -KILL "$daemon"
+	end_copy 20
+	[ "$status" != 0 ] || fail "well without a daemon"
+	[[ $err == *"trying again in 1 s"* ]] || fail "it did not try again: $err"
+	[[ $err != *"trying again in 2 s"* ]] || fail "it tried twice: $err"
+	rm -f "$to"/.g.*.rdcp-part
+}
+
 tree_part()
 {
 	[ -n "$(find "$to/e" -name '.f.*.rdcp-part' -size +1000k 2>/dev/null)" ]
@@ -206,4 +246,7 @@ resume()
 	both two_at_once_do_not_share two_at_once_do_not_share
 	both no_resume_leaves_nothing no_resume_leaves_nothing
 	both files_of_a_tree_go_on files_of_a_tree_go_on
+	both daemon_restarted_is_only_a_pause daemon_restarts_and_the_copy_goes_on TERM
+	both daemon_killed_and_back_is_only_a_pause daemon_restarts_and_the_copy_goes_on KILL
+	both daemon_gone_for_good_is_an_error retries_end
 }
