@@ -306,8 +306,8 @@ static void draw(struct progress *p, bool last, uint64_t now)
 		line[len++] = '\r';
 	}
 	len += progress_format(line + len, sizeof(line) - len - 1, width, &p->state);
-	if (last || !p->terminal)
-		line[len++] = '\n';
+	/* Back to its start, so that a ^C is not echoed behind it, where nobody would take it away. */
+	line[len++] = last || !p->terminal ? '\n' : '\r';
 	put(p, line, len);
 	p->on_screen = p->terminal && !last;
 	p->columns = width;
