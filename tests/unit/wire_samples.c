@@ -198,6 +198,21 @@ static void assert_file(const struct wire_file *a, const struct wire_file *b)
 	assert_text(a->name, b->name);
 }
 
+static void assert_abort(const struct wire_abort *a, const struct wire_abort *b)
+{
+	ck_assert_uint_eq(a->file, b->file);
+	ck_assert_uint_eq(a->request, b->request);
+	ck_assert_uint_eq(a->status, b->status);
+	assert_text(a->text, b->text);
+}
+
+static void assert_attributes(const struct wire_attributes *a, const struct wire_attributes *b)
+{
+	ck_assert_uint_eq(a->file, b->file);
+	ck_assert_uint_eq(a->len, b->len);
+	ck_assert_mem_eq(a->piece, b->piece, a->len);
+}
+
 void assert_record(const struct wire_record *a, const struct wire_record *b)
 {
 	ck_assert_int_eq(a->type, b->type);
@@ -214,10 +229,7 @@ void assert_record(const struct wire_record *a, const struct wire_record *b)
 		ck_assert_mem_eq(a->close.digest, b->close.digest, WIRE_DIGEST_SIZE);
 		break;
 	case WIRE_ABORT:
-		ck_assert_uint_eq(a->abort.file, b->abort.file);
-		ck_assert_uint_eq(a->abort.request, b->abort.request);
-		ck_assert_uint_eq(a->abort.status, b->abort.status);
-		assert_text(a->abort.text, b->abort.text);
+		assert_abort(&a->abort, &b->abort);
 		break;
 	case WIRE_END:
 		ck_assert_uint_eq(a->end.files, b->end.files);
@@ -261,9 +273,7 @@ void assert_record(const struct wire_record *a, const struct wire_record *b)
 		assert_text(a->link.text, b->link.text);
 		break;
 	case WIRE_ATTRIBUTES:
-		ck_assert_uint_eq(a->attributes.file, b->attributes.file);
-		ck_assert_uint_eq(a->attributes.len, b->attributes.len);
-		ck_assert_mem_eq(a->attributes.piece, b->attributes.piece, a->attributes.len);
+		assert_attributes(&a->attributes, &b->attributes);
 		break;
 	case WIRE_FILTER:
 		ck_assert_uint_eq(a->filter.flags, b->filter.flags);
