@@ -18,8 +18,9 @@ void send_file_ask(struct send_file *f)
 	uint64_t size = (uint64_t)f->in.stat.st_size;
 
 	/* What is held of a hole would never be compared. */
-	f->resume = f->item.resume && f->status == STATUS_OK && f->in.fd >= 0 && !f->in.unsized &&
-		    !f->in.extents.list && size >= WORTH_A_QUESTION && size >= 2 * f->sender->slab->slot_size;
+	f->resume = f->item.resume && !(f->item.flags & WIRE_FILE_DRY_RUN) && f->status == STATUS_OK && f->in.fd >= 0 &&
+		    !f->in.unsized && !f->in.extents.list && size >= WORTH_A_QUESTION &&
+		    size >= 2 * f->sender->slab->slot_size;
 }
 
 bool send_file_must_wait(const struct send_file *f)

@@ -322,11 +322,13 @@ void sender_tree_first_done(const struct send_item *item, enum status status)
 
 static int link_item(struct tree *t, struct send_item *ret_item)
 {
-	const struct stat st = { .st_mode = S_IFREG };
+	struct stat st = { .st_mode = S_IFREG };
 	struct links_name name;
 
 	if (!links_take(&t->links, &name))
 		return 0;
+	st.st_dev = name.file->dev;
+	st.st_ino = name.file->ino;
 	*ret_item = item_below(t, name.dir, name.name, &st);
 	ret_item->flags |= WIRE_FILE_HARD_LINK;
 	ret_item->link = strdup(name.file->path);

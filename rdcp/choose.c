@@ -6,11 +6,14 @@
 #include "choose.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "client.h"
 #include "common/util.h"
+#include "exitcode.h"
 #include "namelist.h"
 
 /* ---- rules -------------------------------------------------------------------------------------------------- */
@@ -55,4 +58,125 @@ bool choose_rules(struct client *c)
 		}
 	}
 	return true;
+}
+
+/* ---- sources ------------------------------------------------------------------------------------------------ */
+
+static char *last_component(const char *path)
+{
+	size_t len = strlen(path);
+	const char *start;
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	start = memrchr(path, '/', len);
+	start = start && len > 1 ? start + 1 : path;
+	return strndup(start, len - (size_t)(start - path));
+}
+
+static bool has_no_name(const char *component)
+{
+	return strcmp(component, ".") == 0 || strcmp(component, "..") == 0 || strcmp(component, "/") == 0;
+}
+
+static int name_source(struct client_source *source)
+{
+	source->name = last_component(source->path);
+	if (!source->name)
+		return -ENOMEM;
+	source->exact = source->stream || has_no_name(source->name);
+	return 0;
+}
+
+static int make_room(struct client *c, size_t count)
+{
+	c->sources = count <= UINT_MAX ? calloc(count ? count : 1, sizeof(*c->sources)) : NULL;
+	return c->sources ? 0 : -ENOMEM;
+}
+
+static int list_operands(struct client *c)
+{
+	const struct options *o = c->options;
+	int r = make_room(c, o->source_count);
+
+	for (; r == 0 && c->source_count < o->source_count; c->source_count++) {
+		const struct location *operand = &o->sources[c->source_count];
+		struct client_source *source = &c->sources[c->source_count];
+
+		source->stream = location_is_stream(operand);
+		source->path = o->pull ? operand->path : operand->text;
+		if (source->stream)
+			source->path = "standard input";
+		r = name_source(source);
+	}
+	return r;
+}
+
+static char *join(const char *dir, const char *name, size_t name_len)
+{
+	size_t len = strlen(dir);
+	char *path;
+
+	if (asprintf(&path, "%s%s%.*s", dir, len && dir[len - 1] != '/' && name_len ? "/" : "", (int)name_len, name) <
+	    0)
+		return NULL;
+	return path;
+}
+
+/* `name` beneath the one operand goes to the same place beneath the target. */
+static int list_name(struct client *c, const char *name)
+{
+	const struct options *o = c->options;
+	struct client_source *source = &c->sources[c->source_count++];
+	size_t len = strlen(name), dir = len;
+	int r;
+
+	while (dir && name[dir - 1] == '/') /* one at the end */
+		dir--;
+	while (dir && name[dir - 1] != '/')
+		dir--;
+	source->own = join(o->pull ? o->sources[0].path : o->sources[0].text, name, len);
+	if (!source->own)
+		return -ENOMEM;
+	source->path = source->own;
+	r = name_source(source);
+	if (r < 0 || source->exact)
+		return r;
+	source->target = join(o->pull ? o->target.text : o->target.path, name, dir ? dir - 1 : 0);
+	return source->target ? 0 : -ENOMEM;
+}
+
+static int list_names(struct client *c, char *why, size_t size)
+{
+	struct namelist list = { 0 };
+	int r = namelist_read(c->options->files_from, c->options->from0, &list, why, size);
+
+	if (r == 0)
+		r = make_room(c, list.count);
+	for (size_t i = 0; r == 0 && i < list.count; i++)
+		r = list_name(c, namelist_name(&list, i));
+	namelist_done(&list);
+	return r;
+}
+
+bool choose_sources(struct client *c)
+{
+	char why[OPTIONS_WHY_SIZE] = "out of memory";
+	int r = c->options->files_from ? list_names(c, why, sizeof(why)) : list_operands(c);
+
+	if (r < 0)
+		output_complain(&c->output, r == -ENOMEM ? EXITCODE_FAILED : EXITCODE_USAGE, "%s", why);
+	return r == 0;
+}
+
+void choose_done(struct client *c)
+{
+	for (unsigned int i = 0; i < c->source_count; i++) {
+		free(c->sources[i].name);
+		free(c->sources[i].own);
+		free(c->sources[i].top);
+		free(c->sources[i].target);
+	}
+	free(c->sources);
+	filter_done(&c->filter);
 }

@@ -10,4 +10,12 @@ struct client;
 /* Fills c->filter. False: a rule or a file of rules cannot be used; told. */
 bool choose_rules(struct client *c);
 
+/*
+ * Fills c->sources: the operands, or what --files-from names beneath the one there is. False: that cannot be read, or memory ran
+ * out; told.
+ */
+bool choose_sources(struct client *c);
+
+void choose_done(struct client *c); /* both */
+
 #endif

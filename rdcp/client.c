@@ -23,6 +23,7 @@
 #include "common/log.h"
 #include "common/util.h"
 #include "interrupt.h"
+#include "remove.h"
 #include "resolve.h"
 
 #define LIST_MAX 20 /* sources that are named when a copy of several is interrupted */
@@ -60,6 +61,15 @@ void client_settle(struct client *c, struct client_source *source, const struct 
 						       .text = o->text });
 }
 
+const char *client_target(const struct client *c, const struct client_source *source)
+{
+	const struct location *target = &c->options->target;
+
+	if (source->top)
+		return source->top;
+	return source->target ? source->target : c->options->pull ? target->text : target->path;
+}
+
 unsigned int client_file_flags(const struct client *c, const struct client_source *source)
 {
 	const struct options *o = c->options;
@@ -87,11 +97,11 @@ unsigned int client_file_flags(const struct client *c, const struct client_sourc
 		flags |= WIRE_FILE_SKIP_HELD;
 	if (o->dry_run)
 		flags |= WIRE_FILE_DRY_RUN;
-	if (o->make_path)
+	if (o->make_path || source->target)
 		flags |= WIRE_FILE_MAKE_PATH;
 	if (source->exact || source->top)
 		flags |= WIRE_FILE_EXACT;
-	else if (o->source_count > 1)
+	else if (c->source_count > 1 || source->target)
 		flags |= WIRE_FILE_INTO_DIR;
 	return flags;
 }
@@ -366,44 +376,6 @@ static int watch_signals(struct client *c)
 
 /* ---- before and after the loop ------------------------------------------------------------------------------- */
 
-static char *last_component(const char *path)
-{
-	size_t len = strlen(path);
-	const char *start;
-
-	while (len > 1 && path[len - 1] == '/')
-		len--;
-	start = memrchr(path, '/', len);
-	start = start && len > 1 ? start + 1 : path;
-	return strndup(start, len - (size_t)(start - path));
-}
-
-static bool has_no_name(const char *component)
-{
-	return strcmp(component, ".") == 0 || strcmp(component, "..") == 0 || strcmp(component, "/") == 0;
-}
-
-static int list_sources(struct client *c)
-{
-	const struct options *o = c->options;
-
-	c->source_count = o->source_count;
-	c->sources = calloc(o->source_count, sizeof(*c->sources));
-	if (!c->sources)
-		return -ENOMEM;
-	for (unsigned int i = 0; i < o->source_count; i++) {
-		c->sources[i].stream = location_is_stream(&o->sources[i]);
-		c->sources[i].path = o->pull ? o->sources[i].path : o->sources[i].text;
-		if (c->sources[i].stream)
-			c->sources[i].path = "standard input";
-		c->sources[i].name = last_component(c->sources[i].path);
-		if (!c->sources[i].name)
-			return -ENOMEM;
-		c->sources[i].exact = c->sources[i].stream || has_no_name(c->sources[i].name);
-	}
-	return 0;
-}
-
 /* False: there was a key to use and it cannot be used; told. */
 static bool load_key(struct client *c, struct options_key *key)
 {
@@ -540,7 +512,7 @@ static void copy(struct client *c)
 	struct addrinfo *addresses;
 
 	hint_peer_init(&c->hint, c->options, &key);
-	if (!choose_rules(c))
+	if (!choose_rules(c) || !choose_sources(c))
 		return;
 	retry_init(&c->retry,
 		   c->sources[0].stream || location_is_stream(&c->options->target) ? 0 : c->options->retries);
@@ -552,24 +524,18 @@ static void copy(struct client *c)
 		if (!attempt(c, addresses))
 			return;
 	} while (c->retry.again && !c->signal);
+	if (c->promised && !c->signal)
+		c->signal = remove_sources(c);
 	freeaddrinfo(addresses);
-}
-
-static void client_source_done(struct client_source *source)
-{
-	free(source->name);
-	free(source->top);
 }
 
 static void client_free(struct client *c)
 {
-	for (unsigned int i = 0; c->sources && i < c->source_count; i++)
-		client_source_done(&c->sources[i]);
-	free(c->sources);
+	choose_done(c);
+	remove_done(c);
 	free(c->asked);
 	retry_done(&c->retry);
 	stream_done(&c->stream);
-	filter_done(&c->filter);
 	free(c);
 }
 
@@ -586,7 +552,7 @@ int client_run(const struct options *o)
 		c->stream.cancel_fd = -1;
 		output_init(&c->output, o, options_peer(o)->host);
 	}
-	if (!c || list_sources(c) < 0) {
+	if (!c) {
 		log_err("out of memory");
 	} else {
 		copy(c);

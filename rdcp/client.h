@@ -29,7 +29,9 @@
 
 /* One operand that is a source. */
 struct client_source {
-	const char *path; /* local, or at the host; borrowed from the options */
+	const char *path; /* local, or at the host; borrowed from the options, or `own` */
+	char *own;        /* a path that is no operand, or NULL */
+	char *target;     /* the directory it goes into, made if it is missing; NULL: where the options say */
 	char *name;       /* its last component, owned */
 	bool stream;      /* push: standard input, and `path` is what that is called */
 	bool exact;       /* it has none ("..", "/"): what is in it goes into the destination itself */
@@ -46,6 +48,7 @@ struct client {
 	bool have_key;
 
 	struct filter filter;
+	struct remove_list *removed; /* push: sources to be removed at the end, see remove.h; or NULL */
 	struct client_source *sources;
 	unsigned int source_count, next_source;
 	unsigned int *asked;      /* pull: the source that request i of this attempt is for */
@@ -104,6 +107,8 @@ struct client_outcome {
 
 void client_settle(struct client *c, struct client_source *source, const struct client_outcome *o);
 void client_on_idle(void *owner);
+/* Where it goes, as the receiver is to take it: FILE.path, or a local path. */
+const char *client_target(const struct client *c, const struct client_source *source);
 /* enum wire_file_flags that the options ask for */
 unsigned int client_file_flags(const struct client *c, const struct client_source *source);
 

@@ -72,10 +72,12 @@ static const struct row rows[] = {
 	{ 'u', "update", NULL, "skip what is as new there, or newer", YES, FIELD(update), 0, 0 },
 	{ 0, "ignore-existing", NULL, "skip what is there already", YES, FIELD(skip_held), 0, 0 },
 	{ 'n', "dry-run", NULL, "copy nothing, say what would be copied", YES, FIELD(dry_run), 0, 0 },
+	{ 0, "remove-source-files", NULL, "remove what was copied to a host", YES, FIELD(remove_sources), 0, 0 },
 	{ 0, "exclude", "PATTERN", "leave out what matches, in directories", RULE, 0, OPTIONS_EXCLUDE, 0 },
 	{ 0, "include", "PATTERN", "but not what matches this", RULE, 0, OPTIONS_INCLUDE, 0 },
 	{ 0, "exclude-from", "FILE", "patterns from a file, one a line", RULE, 0, OPTIONS_EXCLUDE_FROM, 0 },
 	{ 0, "include-from", "FILE", "the same for --include", RULE, 0, OPTIONS_INCLUDE_FROM, 0 },
+	{ 0, "files-from", "FILE", "copy what a file names, in the one source", TEXT, FIELD(files_from), 0, 0 },
 	{ 0, "from0", NULL, "entries of such files end with a NUL byte", YES, FIELD(from0), 0, 0 },
 	{ 0, "fsync", "end|file|none", "when files reach stable storage (end)", CHOICE, FIELD(fsync), 0, 0 },
 	{ 'q', "quiet", NULL, "show neither progress nor warnings", YES, FIELD(quiet), 0, 0 },
@@ -411,6 +413,23 @@ static int check_directions(const struct parse *p, const struct options *o)
 	return 0;
 }
 
+/* Options about choosing that do not go with the operands. */
+static int check_choice(const struct parse *p, const struct options *o)
+{
+	if (o->files_from && (o->source_count > 1 || location_is_stream(&o->sources[0])))
+		return refuse(p, -EINVAL, "--files-from takes one source, the directory that the names are in");
+	if (o->files_from && location_is_stream(&o->target))
+		return refuse(p, -EINVAL, "only one file can go to standard output, '-': no --files-from");
+	if (o->remove_sources && !location_is_remote(&o->target))
+		return refuse(
+			p, -EINVAL,
+			"--remove-source-files is for copies to a host: a daemon lets no client remove its files");
+	if (o->remove_sources && o->follow)
+		return refuse(p, -EINVAL,
+			      "--remove-source-files cannot tell what -L has followed from what is in the directory");
+	return 0;
+}
+
 static int parse_operands(const struct parse *p, char **args, unsigned int count, struct options *o)
 {
 	int r;
@@ -437,7 +456,7 @@ static int parse_operands(const struct parse *p, char **args, unsigned int count
 	if (r == 0)
 		r = check_directions(p, o);
 	o->pull = r == 0 && !location_is_remote(&o->target);
-	return r;
+	return r == 0 ? check_choice(p, o) : r;
 }
 
 int options_parse(int argc, char **argv, struct options *ret_options, char *why, size_t why_size)

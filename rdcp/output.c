@@ -292,7 +292,8 @@ int output_end(struct output *o, const struct output_end *e)
 	progress_finish(&o->progress, success, now_ns());
 	if (e->signal)
 		log_err("interrupted, %llu file%s copied", copied, copied == 1 ? " was" : "s were");
-	else if (!success && code != EXITCODE_USAGE && (options->source_count > 1 || options->recursive))
+	else if (!success && code != EXITCODE_USAGE &&
+		 (options->source_count > 1 || options->recursive || options->files_from))
 		say_counts(o, e);
 	if (o->objects) {
 		put_summary(o, e, code);

@@ -59,7 +59,7 @@ static enum status on_place(void *owner, const struct wire_file *file, struct re
 		return place_stream(c, file, ret_place);
 	flags = client_file_flags(c, source);
 	ret_place->root = AT_FDCWD;
-	snprintf(ret_place->path, sizeof(ret_place->path), "%s", source->top ? source->top : c->options->target.text);
+	snprintf(ret_place->path, sizeof(ret_place->path), "%s", client_target(c, source));
 	snprintf(ret_place->name, sizeof(ret_place->name), "%s", source->exact ? "-" : source->name);
 	ret_place->flags = receive_place_flags(flags);
 	/* How it is stored is for the user to say, not for the daemon. */

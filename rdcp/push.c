@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "remove.h"
 
 /* What can be known before connecting is told before connecting: also when there is no daemon to talk to. */
 static int look_at(struct client *c, struct client_source *source)
@@ -66,7 +67,7 @@ static int on_next(void *owner, struct send_item *ret_item)
 	*ret_item = (struct send_item){
 		.root = AT_FDCWD,
 		.path = strdup(source->path),
-		.target = strdup(source->top ? source->top : c->options->target.path),
+		.target = strdup(client_target(c, source)),
 		.name = strdup(source->exact ? "-" : source->name),
 		.request = c->next_source++,
 		.flags = client_file_flags(c, source),
@@ -95,6 +96,8 @@ static void on_file_done(void *owner, const struct send_item *item, uint64_t byt
 	snprintf(where, sizeof(where), "%s%s%s", item->target, *text ? "/" : "", text);
 	if (item->stream && by_peer && status == STATUS_IS_DIRECTORY)
 		text = "standard input has no name: name the file in it as HOST:PATH";
+	if (status == STATUS_OK && c->options->remove_sources && !c->options->dry_run)
+		remove_later(c, item);
 	client_settle(c, &c->sources[item->request],
 		      &(struct client_outcome){ .below = item->flags & WIRE_FILE_BELOW ? item->path : NULL,
 						.destination = top ? where : NULL,

@@ -20,10 +20,12 @@ _rdcp_options='
 -u --update
    --ignore-existing
 -n --dry-run
+   --remove-source-files
    --exclude=PATTERN
    --include=PATTERN
    --exclude-from=FILE
    --include-from=FILE
+   --files-from=FILE
    --from0
    --fsync=end|file|none
 -q --quiet

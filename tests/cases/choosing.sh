@@ -230,6 +230,99 @@ dry_failures()
 	[ "$way" = pull ] || expect 1 "read-only"
 }
 
+# ---- lists of names
+
+names_of_a_list()
+{
+	(cd "$from" && make src/a src/b src/d/e/f src/d/g src/x/y src/x/z)
+	printf '# names\na\n./d/e/f\n../../d/g\n\nx\n' >list
+	transfer -r --files-from=list src dst
+	expect_ok
+	tree_is "$to/dst" a d/e/f d/g x/y x/z
+	transfer --files-from=list src again
+	expect 1 "'$from/src/x': is a directory"
+	tree_is "$to/again" a d/e/f d/g
+	printf 'b\0d/e/f\0' >list0
+	transfer --files-from=list0 --from0 src third/
+	expect_ok
+	tree_is "$to/third" b d/e/f
+	printf 'a\nnothing\nd/nothing\n' >list
+	transfer --files-from=list src fourth
+	expect 1 "'$from/src/nothing': no such file" "'$from/src/d/nothing': no such file" "1 file was copied, 2 failed"
+	tree_is "$to/fourth" a
+}
+
+list_of_standard_input()
+{
+	make "$from/src/a" "$from/src/b/c"
+	towards --files-from=- src dst
+	rdcp "${words[@]}" <<<$'b/c' >"$case_dir/out" 2>"$case_dir/err"
+	status=$?
+	collect_output
+	expect_ok
+	tree_is "$to/dst" b/c
+	: >empty
+	transfer --files-from=empty src none
+	expect_ok
+	[ ! -e "$to/none" ] || fail "something was made"
+}
+
+lists_that_do_not_fit()
+{
+	make src/a b
+	text list a
+	copy --files-from=list src b "$host:$there/"
+	expect 2 "--files-from takes one source"
+	copy --files-from=nothing src "$host:$there/"
+	expect 2 "nothing"
+	nothing_in "$there"
+}
+
+# ---- sources that go
+
+sources_are_removed()
+{
+	make src/a src/d/b src/skipped src/failed f g
+	ln -s x src/link
+	mkdir -p "$there/src/failed" "$there/src/skipped.d"
+	text "$there/src/skipped" kept
+	touch -d '1 hour' "$there/src/skipped"
+	copy -r -u --remove-source-files src f "$host:$there/"
+	expect 1 "'src/failed': is a directory"
+	tree_is . src/skipped src/failed g
+	[ -d src/d ] || fail "a directory was removed"
+	tree_is "$there" src/a src/d/b src/skipped src/link f
+}
+
+changed_source_stays()
+{
+	make f
+	ln -s f link
+	copy --remove-source-files link "$host:$there/"
+	expect 1 "'link': copied, but not removed"
+	holds f f
+	holds "$there/link" f
+	copy --remove-source-files -n f "$host:$there/x"
+	expect_ok
+	holds f f
+	copy --remove-source-files "$host:$there/link" x
+	expect 2 "a daemon lets no client remove its files"
+	copy -r -L --remove-source-files . "$host:$there/x"
+	expect 2 "-L"
+}
+
+source_stays_without_a_promise()
+{
+	truncate -s 1G f
+	start_copy --no-sparse --slot-size=4K --slots=2 --remove-source-files f "$host:$there/f"
+	await 10 part_in "$there" || fail "the copy does not begin"
+	kill -INT "$client"
+	end_copy 5
+	expect 130
+	[ -f f ] || fail "the source is gone"
+	rm -f "$there"/.*.rdcp-part
+}
+
 choosing()
 {
 	both rules_count_in_their_order rules_in_order
@@ -244,4 +337,10 @@ choosing()
 	both dry_run_says_what_would_be_copied dry
 	both dry_run_compares_with_what_is_there dry_update
 	both dry_run_fails_like_the_copy dry_failures
+	both list_of_names_is_copied names_of_a_list
+	both list_of_standard_input_is_copied list_of_standard_input
+	run list_that_does_not_fit_is_refused lists_that_do_not_fit
+	run removed_sources_are_those_that_were_copied sources_are_removed
+	run removed_source_is_what_was_read changed_source_stays
+	run source_stays_without_a_promise source_stays_without_a_promise
 }
