@@ -155,7 +155,7 @@ format: ## reformat all C files in place
 lint: ## style, layers, sizes, shellcheck, man pages, clean builds with gcc and clang
 	@tests/lint
 
-bench: $(if $(filter 0,$(shell id -u)),deps) ## measure copies against perftest, cp, rcopy, rsync, nc in the lab (15 minutes)
+bench: $(if $(filter 0,$(shell id -u)),deps) ## measure copies against perftest, cp, rcopy, rsync, scp, nc in the lab (25 minutes)
 	@$(MAKE) --no-print-directory programs
 	@B=$(B) CC="$(CC)" tests/bench/run $(ARGS)
 
@@ -185,7 +185,7 @@ build/fuzz/%: tests/fuzz/%.c $(COMMON) $(wildcard common/*.h)
 # Debian's names. Nothing is touched when all are there; elsewhere than on Debian it only says what is needed.
 DEPS := gcc libc6-dev clang libclang-rt-14-dev make pkg-config libibverbs-dev librdmacm-dev libsystemd-dev uuid-dev libxxhash-dev libsodium-dev check \
 	clang-format universal-ctags shellcheck mandoc zsh fish \
-	acl attr e2fsprogs rdma-core ibverbs-providers ibverbs-utils rdmacm-utils perftest rsync netcat-openbsd iproute2 util-linux procps strace valgrind \
+	acl attr e2fsprogs rdma-core ibverbs-providers ibverbs-utils rdmacm-utils perftest rsync netcat-openbsd openssh-client iproute2 util-linux procps strace valgrind \
 	busybox-static cpio kmod qemu-system-x86 linux-source-6.1 flex bison bc libelf-dev libssl-dev xz-utils
 deps: ## install the Debian packages that the build and the tests need and that are missing
 	@command -v dpkg-query >/dev/null || { echo "not a Debian system; needed: $(DEPS)"; exit 0; }; \

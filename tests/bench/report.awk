@@ -6,6 +6,8 @@
 
 BEGIN {
 	nways = split("ib_send_bw ib_write_bw cp push pull rcopy rsync nc", ways, " ")
+	nfways = split("push pull rsync-push rsync-pull scp-push scp-pull", fways, " ")
+	nsets = split("4k source", sets, " ")
 }
 
 FNR == 1 {
@@ -25,6 +27,18 @@ $1 == "memory" {
 	}
 	high[kind, $2] = $4
 	pinned[kind, $2] = $5
+}
+# a set of small files is a way like others
+$1 == "files" && $2 > 0 {
+	set = $3 " " $4
+	n = ++count[kind, set]
+	wall[kind, set, n] = $6
+	files[kind, $3] = $5
+}
+$1 == "short" && $2 > 0 {
+	set = "short " $3
+	n = ++count[kind, set]
+	wall[kind, set, n] = $4
 }
 $1 == "slots" {
 	window[kind] = $2 * $3
@@ -108,6 +122,32 @@ function print_bars(k,    i, w, yard, want, parts, i2, two)
 		bar("busy seconds of " two[i] " / (" yard " + cp)", busy_per_gib(k, two[i]) / parts, 1.35, "<=", "")
 }
 
+# `others` times as fast: where the other's wall time is that much longer
+function print_files(k,    i, j, o, set, w, two, others, limit)
+{
+	split("push pull", two, " ")
+	split("rsync scp", others, " ")
+	limit["rsync"] = 1.5
+	limit["scp"] = 8
+	for (i = 1; i <= nsets; i++) {
+		set = sets[i]
+		if (!((k, set) in files)) continue
+		printf "\n%s: %d files, %s, medians of %d rounds (scp: 1)\n", k, files[k, set], set == "4k" ? "4 KiB each" : "a source tree", count[k, set " push"]
+		printf "  %-12s %8s %8s %8s\n", "", "files/s", "s", "spread"
+		for (j = 1; j <= nfways; j++) {
+			w = set " " fways[j]
+			if ((k, w) in count)
+				printf "  %-12s %8.0f %8.2f %7.0f%%\n", fways[j], files[k, set] / median(k, w), median(k, w), spread(k, w) * 100
+		}
+		for (o = 1; o <= 2 && set == "4k"; o++)
+			for (j = 1; j <= 2; j++)
+				bar(set ": " two[j] " / " others[o] ", files per second", median(k, set " " others[o] "-" two[j]) / median(k, set " " two[j]), limit[others[o]], ">=", "")
+	}
+	for (j = 1; j <= 2; j++)
+		if ((k, "short rping") in count)
+			bar("8 bytes: " two[j] " / rping -C 1 (" sprintf("%.1f", median(k, "short rping") * 1000) " ms)", median(k, "short " two[j]) / median(k, "short rping"), 3, "<=", "")
+}
+
 function print_memory(k,    i, w, limit, list)
 {
 	split("push-client push-daemon pull-client pull-daemon", list, " ")
@@ -121,12 +161,13 @@ function print_memory(k,    i, w, limit, list)
 	}
 }
 
-function write_json(    i, j, k, w, sep, memory)
+function write_json(    i, j, k, w, set, sep, memory)
 {
 	printf "{" >json
 	for (i = 1; i <= nkinds; i++) {
 		k = kinds[i]
-		printf "%s\n\t\"%s\": {\n\t\t\"mib\": %d, \"rounds\": %d", (i > 1 ? "," : ""), k, mib[k], count[k, "push"] >json
+		w = (k, "push") in count ? count[k, "push"] : 0
+		printf "%s\n\t\"%s\": {\n\t\t\"mib\": %d, \"rounds\": %d", (i > 1 ? "," : ""), k, mib[k], w >json
 		for (j = 1; j <= nways; j++)
 			if ((k, ways[j]) in count) printf ",\n\t\t\"%s\": %.1f", ways[j], rate(k, ways[j]) >json
 		printf ",\n\t\t\"busy_s_per_gib\": {" >json
@@ -134,6 +175,15 @@ function write_json(    i, j, k, w, sep, memory)
 		for (j = 1; j <= nways; j++) {
 			if (!((k, ways[j]) in count)) continue
 			printf "%s\"%s\": %.2f", sep, ways[j], busy_per_gib(k, ways[j]) >json
+			sep = ", "
+		}
+		printf "},\n\t\t\"files_per_s\": {" >json
+		sep = ""
+		for (j = 1; j <= nsets * nfways; j++) {
+			set = sets[int((j - 1) / nfways) + 1]
+			w = set " " fways[(j - 1) % nfways + 1]
+			if (!((k, w) in count)) continue
+			printf "%s\"%s\": %.0f", sep, w, files[k, set] / median(k, w) >json
 			sep = ", "
 		}
 		printf "},\n\t\t\"resident_kib\": {%s},\n\t\t\"pinned_kib\": {%s}\n\t}", members(k, high), members(k, pinned) >json
@@ -180,9 +230,12 @@ function write_svg(    i, j, k, w, y, most, width, color)
 
 END {
 	for (i = 1; i <= nkinds; i++) {
-		table(kinds[i])
-		print_bars(kinds[i])
-		print_memory(kinds[i])
+		if ((kinds[i], "push") in count) {
+			table(kinds[i])
+			print_bars(kinds[i])
+			print_memory(kinds[i])
+		}
+		print_files(kinds[i])
 	}
 	write_json()
 	write_svg()
