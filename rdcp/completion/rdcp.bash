@@ -12,11 +12,15 @@
 # The left column of `rdcp --help`; tests/lint compares.
 _rdcp_options='
 -i --identity=KEYFILE
+-r --recursive
 -p --preserve
 -a --archive
    --numeric-ids
 -L --dereference
    --no-clobber
+   --mkpath
+   --no-resume
+   --no-sparse
 -u --update
    --ignore-existing
 -n --dry-run
@@ -39,6 +43,7 @@ _rdcp_options='
    --transport=rdma|tcp
    --connect-timeout=SECONDS
    --timeout=SECONDS
+   --retries=COUNT
    --slot-size=SIZE
    --slots=COUNT
    --direct
