@@ -52,6 +52,10 @@ void client_settle(struct client *c, struct client_source *source, const struct 
 		return; /* told by the attempt that copied it */
 	if (o->below && o->status == STATUS_OK)
 		retry_note(&c->retry, (uint32_t)(source - c->sources), o->below);
+	if (o->below) {
+		c->below_files++;
+		c->below_bytes += result_of(o->status) == OUTPUT_COPIED ? o->bytes : 0;
+	}
 	output_file(&c->output, &(struct output_file){ .result = result_of(o->status),
 						       .source = source->path,
 						       .below = o->below,
@@ -106,65 +110,6 @@ unsigned int client_file_flags(const struct client *c, const struct client_sourc
 	return flags;
 }
 
-/* Files and bytes that are known of; true: of all that there is to copy. */
-static bool find(const struct client *c, uint64_t *ret_files, uint64_t *ret_bytes)
-{
-	bool all = c->sized;
-
-	*ret_files = *ret_bytes = 0;
-	if (c->sender) {
-		all |= sender_found(c->sender, ret_files, ret_bytes) && c->next_source == c->source_count;
-	} else if (c->receiver) {
-		receiver_found(c->receiver, ret_files, ret_bytes);
-		all |= !c->options->recursive && *ret_files >= c->source_count;
-		return all;
-	}
-	*ret_files += c->plain_sources;
-	*ret_bytes += c->total_bytes;
-	return all;
-}
-
-/* What moves now, for the progress line; with a single source that is always its name. */
-static const char *current_name(const struct client *c)
-{
-	const struct send_item *item = NULL;
-	const struct receive_place *place = NULL;
-	uint64_t size;
-
-	if (c->source_count == 1)
-		return c->sources[0].name;
-	if (c->settled == c->source_count)
-		return "total";
-	if (c->sender)
-		item = sender_current(c->sender, &size);
-	else if (c->receiver)
-		place = receiver_current(c->receiver, &size);
-	return item ? item->name : place ? place->name : NULL;
-}
-
-static uint64_t bytes_moved(const struct client *c)
-{
-	if (c->sender)
-		return sender_acked_bytes(c->sender);
-	return c->receiver ? receiver_stored_bytes(c->receiver) : 0;
-}
-
-static void measure(struct client *c)
-{
-	const struct output *o = &c->output;
-	bool over = c->settled == c->source_count;
-	uint64_t files, total, done = bytes_moved(c);
-	bool all = find(c, &files, &total) || over;
-	const char *name = current_name(c);
-
-	if (name) /* its file may be gone before the next time */
-		snprintf(c->moving, sizeof(c->moving), "%s", name);
-	progress_name(&c->output.progress, c->moving);
-	if (c->source_count > 1 || c->options->recursive)
-		progress_files(&c->output.progress, o->copied + o->skipped + o->failed, files, all);
-	progress_update(&c->output.progress, done, over ? done : total, all, now_ns());
-}
-
 static void on_redraw(struct loop_timer *t)
 {
 	struct client *c = container_of(t, struct client, redraw);
@@ -214,7 +159,7 @@ static void on_closed(void *owner, const struct endpoint_fault *fault)
 	peer_on_closed(&c->peer, fault);
 	if (!c->promised && !c->told && !c->signal) {
 		code = hint_end(&c->hint, &c->peer.end, text, sizeof(text));
-		if (retry_after_end(&c->retry, &c->peer.end, bytes_moved(c) > 0))
+		if (retry_after_end(&c->retry, &c->peer.end, measure_bytes(c) > 0))
 			announce_retry(c, text);
 		else
 			output_complain(&c->output, code == EXITCODE_OK ? EXITCODE_LOST : code, "%s", text);
@@ -428,10 +373,7 @@ static void run_loop(struct client *c, const struct addrinfo *addresses)
 		loop_timer_set(&c->loop, &c->begin, now_ns() + (c->retry.again ? retry_delay_ns(&c->retry) : 0));
 		c->retry.again = false;
 		r = loop_run(&c->loop);
-		measure(c);
-		c->end.sent_bytes = bytes_moved(c);
-		if (c->sender)
-			c->end.slots_used = c->slab.slots - c->slab.least_free;
+		measure_end(c);
 	}
 	if (r < 0)
 		output_complain(&c->output, EXITCODE_FAILED, "event loop: %s", strerror(-r));
@@ -439,7 +381,6 @@ static void run_loop(struct client *c, const struct addrinfo *addresses)
 
 static void tear_down(struct client *c)
 {
-	c->held_bytes += c->sender ? sender_held_bytes(c->sender) : c->receiver ? receiver_held_bytes(c->receiver) : 0;
 	sender_free(c->sender);
 	receiver_free(c->receiver);
 	if (c->connect.loop) /* it was begun */
@@ -499,6 +440,7 @@ static bool attempt(struct client *c, const struct addrinfo *addresses)
 		output_complain(&c->output, EXITCODE_FAILED, "event loop: %s", strerror(-r));
 		return true;
 	}
+	measure_begin(c);
 	run_loop(c, addresses);
 	if (c->abandoned)
 		return false;

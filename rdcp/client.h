@@ -54,11 +54,15 @@ struct client {
 	unsigned int *asked;      /* pull: the source that request i of this attempt is for */
 	unsigned int asked_count; /* of those that were not settled when it began */
 	unsigned int settled;
-	bool sized;                 /* total_bytes is of all that there is to copy */
-	uint64_t total_bytes;       /* of sources that are files, in a push */
-	unsigned int plain_sources; /* push: which are so many, with those that cannot be sent */
-	uint64_t held_bytes;        /* were at the receiver before, from a copy that was interrupted */
-	int signal;                 /* that ended us, or 0 */
+	bool sized;                        /* total_bytes is of all that there is to copy */
+	uint64_t total_bytes;              /* of sources that are files, in a push */
+	unsigned int plain_sources;        /* push: which are so many, with those that cannot be sent */
+	uint64_t below_files, below_bytes; /* settled, of trees */
+	struct {
+		uint64_t files, bytes, below_files, below_bytes;
+	} before;            /* this attempt: settled, and copied */
+	uint64_t held_bytes; /* were at the receiver before, from a copy that was interrupted */
+	int signal;          /* that ended us, or 0 */
 	struct retry retry;
 	struct output output;
 	struct output_end end;
@@ -115,6 +119,12 @@ unsigned int client_file_flags(const struct client *c, const struct client_sourc
 /* push.c: looks at the sources before anything else; those that cannot be sent are settled. */
 void push_check_sources(struct client *c);
 int push_start(struct client *c);
+
+/* measure.c: how far it is */
+void measure_begin(struct client *c);           /* an attempt begins */
+void measure(struct client *c);                 /* brings the progress up to date */
+uint64_t measure_bytes(const struct client *c); /* that this attempt has brought */
+void measure_end(struct client *c);             /* it ends; the engines are still there */
 
 /* pull.c */
 int pull_choose_sources(struct client *c); /* before each attempt; -ENOMEM */

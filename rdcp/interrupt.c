@@ -22,7 +22,7 @@
 static int wake_fd = -1;
 static sigset_t ending, all;
 static atomic_int caught;
-static atomic_bool asked, spoken;
+static atomic_bool asked, spoken, listening;
 static atomic_uint_fast64_t copied;
 
 static void wake(void)
@@ -71,7 +71,8 @@ static void *watch(void *arg)
 	}
 	atomic_store(&caught, n);
 	wake();
-	wait_for_another();
+	if (atomic_load(&listening))
+		wait_for_another();
 	say_last_word();
 	signal(n, SIG_DFL);
 	sigemptyset(&one);
@@ -118,6 +119,7 @@ int interrupt_start(void)
 
 int interrupt_fd(void)
 {
+	atomic_store(&listening, true);
 	return wake_fd;
 }
 

@@ -21,6 +21,7 @@
  */
 int interrupt_start(void);
 
+/* Whoever asks for the first time listens from then on; before, a signal is the end at once. */
 int interrupt_fd(void);     /* becomes readable whenever the answer of one of the next two changes; -1: not started */
 int interrupt_signal(void); /* which of them came, or 0 */
 bool interrupt_is_asked(void); /* SIGUSR1: how far is it? True once for each time asked, unless they come too fast */

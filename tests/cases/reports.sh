@@ -153,6 +153,18 @@ interrupted_while_connecting()
 	expect 130 "interrupted, 0 files were copied"
 }
 
+# Nothing runs yet that could end in order: the names come from a pipe that nobody writes to.
+interrupted_before_it_begins()
+{
+	mkdir dir
+	mkfifo rules
+	start_copy -r --exclude-from=rules dir "$host:$there/g"
+	await 5 takes_signals "$client" || fail "it does not begin"
+	kill -INT "$client"
+	end_copy 1
+	expect 130 "interrupted, 0 files were copied"
+}
+
 # takes_signals PID: it blocks SIGUSR1, for the thread that waits for it
 takes_signals()
 {
@@ -243,6 +255,7 @@ reports()
 	run json_into_a_full_disk_is_an_error json_into_a_full_disk
 	both sigusr1_says_how_far_it_is how_far
 	run interrupted_copy_names_what_is_done interrupted_between
+	run interrupted_before_it_begins_ends_at_once interrupted_before_it_begins
 	run interrupted_while_connecting_ends_in_time interrupted_while_connecting
 	run interrupted_while_it_syncs_ends_in_time interrupted_while_it_syncs
 	run interrupted_twice_ends_at_once interrupted_twice
