@@ -113,6 +113,19 @@ said()
 	[ -e "$case_dir/err" ] && [[ $(<"$case_dir/err") == *"$1"* ]]
 }
 
+no_part_left()
+{
+	! part_in "$to"
+}
+
+# end_long_copy STATUS TEXT...: interrupted, and nothing stays
+end_long_copy()
+{
+	end_copy 2
+	expect "$@"
+	await 10 no_part_left || fail "the temporary file is left"
+}
+
 how_far()
 {
 	start_long_copy f g
@@ -120,8 +133,7 @@ how_far()
 	await 5 said "MiB/s, " || fail "it says: $(<"$case_dir/err")"
 	! gone "$client" || fail "it ends"
 	kill -INT "$client"
-	end_copy 2
-	expect 130 "'f': " "interrupted, 0 files were copied"
+	end_long_copy 130 "'f': " "interrupted, 0 files were copied"
 	[[ $err != *[$'\r\e\b\a']* ]] || fail "control bytes: $err"
 }
 
@@ -134,8 +146,7 @@ interrupted_between()
 	start_copy --no-resume --no-sparse --slot-size=4K --slots=2 f large missing "$host:$there/"
 	await 10 test -e "$there/f" || await 10 part_in "$there" || fail "it does not begin"
 	kill -INT "$client"
-	end_copy 2
-	expect 130 "interrupted, "
+	end_long_copy 130 "interrupted, "
 	! [[ -e $there/f && $err != *"'f' was copied"* ]] || fail "'f' is there and it says: $err"
 }
 
@@ -242,8 +253,7 @@ ignored_hangup()
 	kill -USR1 "$client"
 	await 5 said "MiB/s, " || fail "it says: $(<"$case_dir/err")"
 	kill -TERM "$client"
-	end_copy 2
-	expect 143
+	end_long_copy 143
 }
 
 reports()
