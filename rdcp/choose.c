@@ -169,14 +169,28 @@ bool choose_sources(struct client *c)
 	return r == 0;
 }
 
+int choose_source(struct client_source *source, const char *dir, size_t len, const char *path)
+{
+	if (asprintf(&source->own, "%.*s%s", (int)len, dir, path) < 0) {
+		source->own = NULL;
+		return -ENOMEM;
+	}
+	source->path = source->own;
+	return name_source(source);
+}
+
+void choose_source_done(struct client_source *source)
+{
+	free(source->name);
+	free(source->own);
+	free(source->top);
+	free(source->target);
+}
+
 void choose_done(struct client *c)
 {
-	for (unsigned int i = 0; i < c->source_count; i++) {
-		free(c->sources[i].name);
-		free(c->sources[i].own);
-		free(c->sources[i].top);
-		free(c->sources[i].target);
-	}
+	for (unsigned int i = 0; i < c->source_count; i++)
+		choose_source_done(&c->sources[i]);
 	free(c->sources);
 	filter_done(&c->filter);
 }

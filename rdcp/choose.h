@@ -4,8 +4,10 @@
 #define RDCP_CHOOSE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct client;
+struct client_source;
 
 /* Fills c->filter. False: a rule or a file of rules cannot be used; told. */
 bool choose_rules(struct client *c);
@@ -17,5 +19,9 @@ bool choose_rules(struct client *c);
 bool choose_sources(struct client *c);
 
 void choose_done(struct client *c); /* both */
+
+/* A source that is no operand: the first `len` bytes of `dir`, and `path` behind them. -ENOMEM: choose_source_done() all the same. */
+int choose_source(struct client_source *source, const char *dir, size_t len, const char *path);
+void choose_source_done(struct client_source *source);
 
 #endif

@@ -252,7 +252,9 @@ static void on_writable(void *owner)
 
 static int on_record(void *owner, const struct wire_record *rec)
 {
-	return -EPROTO; /* a daemon has nothing to tell but to an engine */
+	struct client *c = owner;
+
+	return c->options->pull ? pull_on_record(c, rec) : -EPROTO;
 }
 
 static void on_peer_writable(void *owner)
@@ -473,6 +475,7 @@ static void copy(struct client *c)
 
 static void client_free(struct client *c)
 {
+	ask_done(c);
 	choose_done(c);
 	remove_done(c);
 	free(c->asked);

@@ -21,6 +21,7 @@
 #include "common/sender.h"
 #include "common/slab.h"
 #include "common/stream.h"
+#include "ask.h"
 #include "connect.h"
 #include "hint.h"
 #include "retry.h"
@@ -47,6 +48,7 @@ struct client {
 	struct key key;
 	bool have_key;
 
+	struct ask ask; /* pull */
 	struct filter filter;
 	struct remove_list *removed; /* push: sources to be removed at the end, see remove.h; or NULL */
 	struct client_source *sources;
@@ -130,5 +132,6 @@ void measure_end(struct client *c);             /* it ends; the engines are stil
 int pull_choose_sources(struct client *c); /* before each attempt; -ENOMEM */
 int pull_start(struct client *c);
 void pull_on_writable(struct client *c);
+int pull_on_record(struct client *c, const struct wire_record *rec); /* -EPROTO */
 
 #endif

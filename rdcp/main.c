@@ -46,6 +46,7 @@ static int run(const struct options *o)
 	case OPTIONS_DOCTOR:
 		return doctor_run(o);
 	case OPTIONS_COPY:
+	case OPTIONS_LIST:
 		break;
 	}
 	r = interrupt_start();

@@ -101,6 +101,7 @@ static const struct row rows[] = {
 	{ 0, "direct", NULL, "keep large files out of page caches", YES, FIELD(direct), 0, 0 },
 	{ 0, "verify", NULL, "read again what was stored, and compare", YES, FIELD(verify), 0, 0 },
 	{ 0, "io-threads", "COUNT", "threads that read and write files (4)", NUMBER, FIELD(io_threads), 1, 64 },
+	{ 0, "list", NULL, "print the names at HOST:PATH, copy nothing", SET, FIELD(action), OPTIONS_LIST, 0 },
 	{ 0, "doctor", NULL, "check this machine, and the way to HOST", SET, FIELD(action), OPTIONS_DOCTOR, 0 },
 	{ 'h', "help", NULL, "print this", SET, FIELD(action), OPTIONS_HELP, 0 },
 	{ 'V', "version", NULL, "print the version", SET, FIELD(action), OPTIONS_VERSION, 0 },
@@ -458,6 +459,29 @@ static int parse_operands(const struct parse *p, char **args, unsigned int count
 	return r == 0 ? check_choice(p, o) : r;
 }
 
+/* It needs next to no memory where the bytes of files would go. */
+static int parse_list(const struct parse *p, char **args, unsigned int count, struct options *o)
+{
+	int r;
+
+	if (count != 1)
+		return refuse(p, -EINVAL, "--list takes one place at a host: 'rdcp --list HOST:PATH'");
+	o->sources = calloc(1, sizeof(*o->sources));
+	if (!o->sources)
+		return refuse(p, -ENOMEM, "out of memory");
+	r = location_parse(args[0], &o->sources[0], p->why, p->why_size);
+	if (r < 0)
+		return r;
+	o->source_count = 1;
+	if (!location_is_remote(&o->sources[0]))
+		return refuse(p, -EINVAL, "--list is for what is at a host, as HOST:PATH; ls(1) tells what is here");
+	o->target.text = ".";
+	o->pull = true;
+	o->slot_log2 = SLAB_MIN_SLOT_LOG2;
+	o->slots_log2 = 0;
+	return 0;
+}
+
 int options_parse(int argc, char **argv, struct options *ret_options, char *why, size_t why_size)
 {
 	const struct parse p = { .why = why, .why_size = why_size };
@@ -466,6 +490,8 @@ int options_parse(int argc, char **argv, struct options *ret_options, char *why,
 
 	if (r == 0 && o.action == OPTIONS_COPY)
 		r = parse_operands(&p, argv + optind, (unsigned int)(argc - optind), &o);
+	if (r == 0 && o.action == OPTIONS_LIST)
+		r = parse_list(&p, argv + optind, (unsigned int)(argc - optind), &o);
 	if (r == 0 && o.action == OPTIONS_DOCTOR) {
 		if (argc - optind > 1)
 			r = refuse(&p, -EINVAL, "--doctor takes one host at most");
@@ -517,6 +543,7 @@ void options_print_help(FILE *f)
 {
 	fputs("usage: rdcp [OPTION]... FILE... HOST:PATH\n"
 	      "       rdcp [OPTION]... HOST:PATH... FILE\n"
+	      "       rdcp --list HOST:PATH\n"
 	      "       rdcp --doctor [HOST]\n\n"
 	      "Copies files over RDMA to, or from, a host that runs rdcpd. HOST is a name, an\n"
 	      "IPv4 address or [IPv6%zone]; rdcp://HOST[:PORT]/PATH works as well.\n\n",

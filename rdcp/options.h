@@ -23,7 +23,7 @@
 #define OPTIONS_SYSTEM_KEY "/etc/rdcp/key"
 #define OPTIONS_WHY_SIZE 512
 
-enum options_action { OPTIONS_COPY, OPTIONS_DOCTOR, OPTIONS_HELP, OPTIONS_VERSION };
+enum options_action { OPTIONS_COPY, OPTIONS_LIST, OPTIONS_DOCTOR, OPTIONS_HELP, OPTIONS_VERSION };
 
 enum options_fsync {
 	OPTIONS_FSYNC_END,  /* once, before the exit status is known */
@@ -69,7 +69,7 @@ struct options {
 	bool from0;             /* names and rules from files end with NUL bytes */
 
 	/* COPY: at least one source; either the target is remote and all sources local (push), or all sources are at one host
-	 * and the target is local (pull). DOCTOR: no source; target is the host, or its text is NULL. */
+	 * and the target is local (pull). LIST: one source, at a host, as in a pull. DOCTOR: no source; target is the host, or its text is NULL. */
 	bool pull;
 	struct location *sources; /* owned */
 	unsigned int source_count;

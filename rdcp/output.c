@@ -40,8 +40,9 @@ void output_init(struct output *o, const struct options *options, const char *ho
 void output_start(struct output *o)
 {
 	const struct options *options = o->options;
-	enum progress_mode mode = options->quiet || options->json || options->dry_run ? PROGRESS_NEVER
-										      : options->progress;
+	enum progress_mode mode = options->quiet || options->json || options->dry_run || options->action == OPTIONS_LIST
+					  ? PROGRESS_NEVER
+					  : options->progress;
 	int fd = STDOUT_FILENO;
 
 	if (location_is_stream(&options->target)) {

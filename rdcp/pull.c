@@ -16,14 +16,15 @@
 /* NULL: it was not asked for, or is settled. */
 static struct client_source *source_of(struct client *c, uint32_t request)
 {
-	struct client_source *source = request < c->asked_count ? &c->sources[c->asked[request]] : NULL;
+	uint32_t i = request - c->ask.base; /* wraps for those that were not for files */
+	struct client_source *source = i < c->asked_count ? &c->sources[c->asked[i]] : NULL;
 
 	return source && !source->settled ? source : NULL;
 }
 
-int pull_choose_sources(struct client *c)
+static int list_unsettled(struct client *c)
 {
-	c->asked = reallocarray(c->asked, c->source_count, sizeof(*c->asked));
+	c->asked = calloc((size_t)c->source_count + 1, sizeof(*c->asked));
 	c->asked_count = c->next_source = 0;
 	if (!c->asked)
 		return -ENOMEM;
@@ -31,6 +32,16 @@ int pull_choose_sources(struct client *c)
 		if (!c->sources[i].settled)
 			c->asked[c->asked_count++] = i;
 	return 0;
+}
+
+int pull_choose_sources(struct client *c)
+{
+	int r = ask_start(c);
+
+	free(c->asked);
+	c->asked = NULL;
+	c->asked_count = 0;
+	return r == 0 && !c->ask.count ? list_unsettled(c) : r;
 }
 
 /* Standard output: bytes as they come, nothing of what a file has. */
@@ -70,7 +81,9 @@ static enum status on_place(void *owner, const struct wire_file *file, struct re
 static bool is_wanted(void *owner, const struct receive_place *place, uint32_t request)
 {
 	struct client *c = owner;
-	return request >= c->asked_count || !retry_knows(&c->retry, c->asked[request], place->path + place->below);
+	uint32_t i = request - c->ask.base;
+
+	return i >= c->asked_count || !retry_knows(&c->retry, c->asked[i], place->path + place->below);
 }
 
 static void on_file_done(void *owner, const struct receive_place *place, uint32_t request, uint64_t bytes,
@@ -99,12 +112,16 @@ static int on_refused(void *owner, uint32_t request, enum status status, const c
 	struct client *c = owner;
 
 	struct client_source *source = source_of(c, request);
+	int r = 0;
 
-	if (!source || status == STATUS_OK)
+	if ((!source && request >= c->ask.base) || status == STATUS_OK)
 		return -EPROTO;
-	client_settle(c, source, &(struct client_outcome){ .last = true, .status = status, .text = text });
+	if (request < c->ask.base)
+		r = ask_on_refused(c, request, status, text);
+	else
+		client_settle(c, source, &(struct client_outcome){ .last = true, .status = status, .text = text });
 	pull_on_writable(c);
-	return 0;
+	return r;
 }
 
 /* Our DONE is on its way. The daemon hangs up when it has read it. */
@@ -169,13 +186,13 @@ static bool say_rules(struct client *c)
 	return true;
 }
 
-static bool say_get(struct client *c, uint32_t request)
+static bool say_get(struct client *c, uint32_t i)
 {
 	struct wire_record rec = { .type = WIRE_GET };
 
-	rec.get.request = request;
+	rec.get.request = c->ask.base + i;
 	rec.get.flags = get_flags(c->options);
-	rec.get.path = wire_text(c->sources[c->asked[request]].path);
+	rec.get.path = wire_text(c->sources[c->asked[i]].path);
 	return peer_send(&c->peer, &rec) == 0;
 }
 
@@ -185,13 +202,33 @@ static unsigned int answered(const struct client *c)
 	return c->settled - (c->source_count - c->asked_count);
 }
 
+/* The answers to all that was asked came: now it is known which files there are. */
+static bool names_are_known(struct client *c)
+{
+	if (!c->asked && c->options->action != OPTIONS_LIST && list_unsettled(c) < 0) {
+		peer_end(&c->peer, STATUS_ABORTED, false, "the client is out of memory");
+		return false;
+	}
+	return true;
+}
+
+int pull_on_record(struct client *c, const struct wire_record *rec)
+{
+	int r = rec->type == WIRE_ENTRY ? ask_on_entry(c, &rec->entry) : -EPROTO;
+
+	if (r == 0)
+		pull_on_writable(c);
+	return r;
+}
+
 /* Says all that there is room for, here and in the daemon's queue; the next room or answer continues. */
 void pull_on_writable(struct client *c)
 {
-	struct wire_record rec = { .type = WIRE_END, .end.files = c->asked_count };
+	struct wire_record rec = { .type = WIRE_END };
 
-	if (!say_window(c) || !say_rules(c))
+	if (!say_window(c) || !say_rules(c) || !ask_is_over(c) || !names_are_known(c))
 		return;
+	rec.end.files = c->ask.base + c->asked_count;
 	while (c->next_source < c->asked_count && c->next_source - answered(c) < WIRE_GETS_MAX &&
 	       say_get(c, c->next_source))
 		c->next_source++;

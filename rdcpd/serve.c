@@ -20,6 +20,7 @@
 
 struct serve_get {
 	struct serve_get *next;
+	uint32_t flags; /* enum wire_get_flags */
 	struct send_item item;
 	enum status status; /* not OK: to be refused, with text */
 	char *text;
@@ -67,6 +68,7 @@ static struct serve_get *new_get(struct serve *sv, const struct wire_get *said)
 		return NULL;
 	get->status = roots_locate(sv->roots, said->path, false, &get->item.root, relative, why);
 	get->item.request = said->request;
+	get->flags = said->flags;
 	get->item.filter = sv->filter.count ? &sv->filter : NULL;
 	get->item.recurse = said->flags & WIRE_GET_TREE;
 	get->item.resume = said->flags & WIRE_GET_RESUME;
@@ -174,12 +176,101 @@ static bool refuse(struct serve *sv, const struct serve_get *get)
 	return peer_send(sv->peer, &rec) == 0;
 }
 
+/* ---- names instead of files --------------------------------------------------------------------------------- */
+
+static void run_listing(struct io_job *job)
+{
+	struct serve *sv = container_of(job, struct serve, listing_job);
+	const struct serve_get *get = sv->gets;
+
+	sv->listing_error = get->flags & WIRE_GET_GLOB ? listing_glob(&sv->listing, get->item.root, get->item.path)
+						       : listing_read(&sv->listing, get->item.root, get->item.path);
+}
+
+static void maybe_idle(struct serve *sv)
+{
+	if (sv->sender_idle && !sv->listing_busy)
+		sv->idle(sv->owner);
+}
+
+static void on_listed(struct io_job *job)
+{
+	struct serve *sv = container_of(job, struct serve, listing_job);
+
+	sv->listing_busy = false;
+	sv->listed = true;
+	if (sv->stopped)
+		maybe_idle(sv);
+	else
+		sender_kick(sv->sender);
+}
+
+static bool say_entry(struct serve *sv, const struct serve_get *get, const struct listing_entry *e)
+{
+	struct wire_record rec = { .type = WIRE_ENTRY };
+
+	rec.entry.request = get->item.request;
+	rec.entry.flags = !e ? WIRE_ENTRY_LAST : e->directory ? WIRE_ENTRY_DIRECTORY : 0;
+	rec.entry.path = wire_text(e ? e->path : "");
+	return peer_send(sv->peer, &rec) != -EAGAIN; /* one that no record can hold cannot be asked for, either */
+}
+
+/* True: all was said, or the GET is to be refused. */
+static bool answer_listing(struct serve *sv, struct serve_get *get)
+{
+	struct listing *l = &sv->listing;
+
+	if (!sv->listed && !sv->listing_busy) {
+		sv->listing_busy = true;
+		sv->listing_said = 0;
+		sv->listing_job.run = run_listing;
+		sv->listing_job.done = on_listed;
+		ioqueue_submit(sv->io, &sv->listing_job);
+	}
+	if (!sv->listed)
+		return false;
+	for (; sv->listing_error == 0 && sv->listing_said < l->count; sv->listing_said++)
+		if (!say_entry(sv, get, &l->entries[sv->listing_said]))
+			return false;
+	if (sv->listing_error == 0 && !say_entry(sv, get, NULL))
+		return false;
+	get->status = status_from_errno(sv->listing_error);
+	peer_moved(sv->peer);
+	sv->listed = false;
+	listing_done(l);
+	return true;
+}
+
+enum answer { LATER, ANSWERED, NO_LISTING };
+
+/* NO_LISTING: files are asked for, or it is to be refused. ANSWERED: the GET is gone. */
+static enum answer try_listing(struct serve *sv, struct serve_get *get)
+{
+	char shown[512];
+
+	if (!(get->flags & WIRE_GET_LIST) || get->status != STATUS_OK)
+		return NO_LISTING;
+	if (!answer_listing(sv, get))
+		return LATER;
+	if (get->status != STATUS_OK)
+		return NO_LISTING;
+	log_info("told the names in '%s'", escape_name(get->item.path, shown, sizeof(shown)));
+	free_get(pop_get(sv));
+	return ANSWERED;
+}
+
 static int on_next(void *owner, struct send_item *ret_item)
 {
 	struct serve *sv = owner;
 	struct serve_get *get;
 
 	while ((get = sv->gets)) {
+		enum answer answer = try_listing(sv, get);
+
+		if (answer == LATER)
+			return 0;
+		if (answer == ANSWERED)
+			continue;
 		if (get->status == STATUS_OK) {
 			*ret_item = get->item;
 			memset(&get->item, 0, sizeof(get->item));
@@ -233,7 +324,8 @@ static void on_idle(void *owner)
 {
 	struct serve *sv = owner;
 
-	sv->idle(sv->owner);
+	sv->sender_idle = true;
+	maybe_idle(sv);
 }
 
 static const struct sender_events events = {
@@ -246,6 +338,7 @@ static const struct sender_events events = {
 int serve_start(struct serve *sv, struct peer *peer, struct slab *slab, struct ioqueue *io, const struct roots *roots)
 {
 	sv->peer = peer;
+	sv->io = io;
 	sv->roots = roots;
 	sv->gets_tail = &sv->gets;
 	return sender_new(peer, slab, io, RECEIVER_MAX_FILES, &events, sv, &sv->sender);
@@ -253,6 +346,8 @@ int serve_start(struct serve *sv, struct peer *peer, struct slab *slab, struct i
 
 void serve_stop(struct serve *sv)
 {
+	sv->stopped = true;
+	atomic_store(&sv->listing.cancelled, true);
 	sender_stop(sv->sender);
 }
 
@@ -265,4 +360,5 @@ void serve_done(struct serve *sv)
 	free(sv->top);
 	sv->top = NULL;
 	filter_done(&sv->filter);
+	listing_done(&sv->listing);
 }

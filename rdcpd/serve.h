@@ -6,7 +6,9 @@
 #include <stdbool.h>
 
 #include "common/filter.h"
+#include "common/ioqueue.h"
 #include "common/sender.h"
+#include "listing.h"
 #include "roots.h"
 
 struct peer;
@@ -14,6 +16,7 @@ struct serve_get;
 
 struct serve {
 	struct peer *peer;
+	struct ioqueue *io;
 	const struct roots *roots;
 	struct sender *sender;
 	bool aimed;           /* WINDOW was heard */
@@ -22,6 +25,13 @@ struct serve {
 	struct serve_get *gets, **gets_tail;
 	uint32_t get_count; /* heard */
 	unsigned int waiting;
+	/* The GET in front asks for names: */
+	struct listing listing;
+	struct io_job listing_job;
+	int listing_error;
+	bool listing_busy, listed; /* a worker reads it; it was read */
+	size_t listing_said;       /* names of it */
+	bool stopped, sender_idle;
 	char *top;                 /* of the tree being sent, for the log; or NULL */
 	void (*idle)(void *owner); /* after serve_stop(): nothing is in flight */
 	void *owner;

@@ -50,6 +50,7 @@ _rdcp_options='
    --verify
    --limit-rate=RATE
    --io-threads=COUNT
+   --list
    --doctor
 -h --help
 -V --version

@@ -323,6 +323,105 @@ source_stays_without_a_promise()
 	rm -f "$there"/.*.rdcp-part
 }
 
+# ---- names at the host
+
+some_names()
+{
+	(cd "$there" && make data/a.bin data/b.bin data/c.txt data/.h.bin data/sub/x.bin other/o.bin 'lit*' litx &&
+		ln -s data link && ln -s /etc out)
+}
+
+patterns()
+{
+	some_names
+	mkdir dst
+	copy "$host:$there/data/*.bin" dst
+	expect_ok
+	tree_is dst a.bin b.bin
+	copy "$host:$there/data/.*" "$host:$there/*/o?bin" dst
+	expect_ok
+	tree_is dst a.bin b.bin .h.bin o.bin
+	mkdir once
+	copy "$host:$there/lit*" once
+	expect_ok
+	tree_is once 'lit*'
+	copy "$host:$there/litx*" alone
+	expect_ok
+	holds alone litx
+	copy -r "$host:$there/dat[a]" tree
+	expect_ok
+	tree_is tree a.bin b.bin c.txt .h.bin sub/x.bin
+}
+
+patterns_that_fail()
+{
+	some_names
+	mkdir dst
+	copy "$host:$there/no*" dst
+	expect 1 "'$there/no*': no such file"
+	expect_one_line
+	copy "$host:$there/no*" "$host:$there/litx" dst
+	expect 1 "no such file"
+	tree_is dst litx
+	copy "$host:$there/data/[as]*" dst
+	expect 1 "'$there/data/sub': is a directory"
+	tree_is dst litx a.bin
+	copy "$host:$there/data/*.bin" one
+	expect 1
+	nothing_in one
+	copy "$host:$there/out/pass*" dst
+	expect 1 "not allowed"
+	copy "$host:$there/../*" dst
+	expect 1 "not allowed"
+	tree_is dst litx a.bin
+}
+
+# as many as several records and messages hold
+pattern_for_many()
+{
+	local i
+
+	mkdir "$there/many" dst
+	for ((i = 0; i < 1500; i++)); do
+		: >"$there/many/a-rather-long-name-so-that-not-many-fit-into-one-message-$i"
+	done
+	copy "$host:$there/many/*-1*" dst
+	expect_ok
+	(cd "$there/many" && printf '%s\n' *-1*) >want
+	(cd dst && printf '%s\n' *) | cmp - want || fail "not the same names"
+}
+
+list()
+{
+	some_names
+	copy --list "$host:$there"
+	expect_ok
+	[ "$out" = "data/
+link/
+lit*
+litx
+other/
+out" ] || fail "it says: $out"
+	copy --list "$host:$there/data/a.bin"
+	expect_ok
+	[ "$out" = a.bin ] || fail "it says: $out"
+	copy --list "$host:$there/data/*.bin"
+	expect_ok
+	[ "$out" = $'a.bin\nb.bin' ] || fail "it says: $out"
+	rdcp --list --from0 "$host:$there/data/" | cmp - <(printf '.h.bin\0a.bin\0b.bin\0c.txt\0sub/\0') ||
+		fail "not these names"
+	copy --list "$host:$there/nothing"
+	expect 1 "no such file"
+	copy --list data
+	expect 2 "ls(1)"
+	copy --list "$host:a" "$host:b"
+	expect 2 "--list takes one place"
+	mkdir "$there/empty"
+	copy --list "$host:$there/empty"
+	expect_ok
+	[ -z "$out" ] || fail "it says: $out"
+}
+
 choosing()
 {
 	both rules_count_in_their_order rules_in_order
@@ -343,4 +442,8 @@ choosing()
 	run removed_sources_are_those_that_were_copied sources_are_removed
 	run removed_source_is_what_was_read changed_source_stays
 	run source_stays_without_a_promise source_stays_without_a_promise
+	run pattern_stands_for_what_the_daemon_finds patterns
+	run pattern_that_fails_is_told patterns_that_fail
+	run pattern_for_many_names pattern_for_many
+	run names_at_the_host_are_listed list
 }
