@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #
 # Which files are copied: rules, lists of names, what is skipped, what only would be copied, patterns of remote names.
-# shellcheck disable=SC2154
+# shellcheck disable=SC2154,SC2034
 
 # make FILE...: each with its own name as content, and the directories on the way
 make()
@@ -170,10 +170,10 @@ held()
 # says_of_src NAME SIZE...: these would be copied
 says_of_src()
 {
-	local want found
+	local want found line
 
 	want=$(printf "'$from/src/%s' -> %s\n" "$@" | sort)
-	found=$(sed "s/ -> '.*', / -> /" <<<"$out" | sort)
+	found=$(while IFS= read -r line; do echo "${line% -> *} -> ${line##*, }"; done <<<"$out" | sort)
 	[ "$found" = "$want" ] || fail "it says: $out"
 }
 

@@ -11,6 +11,5 @@ theme destinations
 theme access
 theme names
 theme attributes
-theme choosing
 theme output
 finish
