@@ -37,6 +37,7 @@ static bool is_passing(enum status status)
 static bool is_of_the_way(enum endpoint_fault_kind kind)
 {
 	switch (kind) {
+	case ENDPOINT_CLOSED: /* by a daemon that was killed: its kernel hangs up */
 	case ENDPOINT_ADDRESS:
 	case ENDPOINT_NO_ROUTE:
 	case ENDPOINT_NOBODY:
