@@ -112,6 +112,9 @@ static int add_found(struct client *c, const char *pattern, const char *path)
 
 	if (!glob_matches_path(pattern + fixed, path) || fixed + strlen(path) > WIRE_PATH_MAX)
 		return -EPROTO;
+	a->bytes += fixed + strlen(path);
+	if (a->bytes > ASK_BYTES_MAX)
+		return -EPROTO;
 	r = make_room(a);
 	if (r < 0)
 		return r;

@@ -12,7 +12,9 @@
 
 #include "common/error.h"
 
-#define ASK_NAMES_MAX (1U << 20) /* more than a daemon should find are a breach of protocol */
+/* More than a daemon should find is a breach of protocol. */
+#define ASK_NAMES_MAX (1U << 20)
+#define ASK_BYTES_MAX (256U << 20)
 
 struct client;
 struct client_source;
@@ -25,6 +27,7 @@ struct ask {
 	struct client_source *found;    /* in the order of the sources, owned */
 	unsigned int *found_for;        /* which of `sources` each is for */
 	unsigned int found_count, room; /* of both */
+	size_t bytes;                   /* of their paths */
 	uint32_t base;                  /* requests of this session that were not for files */
 	bool expanded;                  /* the sources are those that were found: their names mean themselves */
 };

@@ -475,6 +475,9 @@ static int parse_list(const struct parse *p, char **args, unsigned int count, st
 	o->source_count = 1;
 	if (!location_is_remote(&o->sources[0]))
 		return refuse(p, -EINVAL, "--list is for what is at a host, as HOST:PATH; ls(1) tells what is here");
+	if (o->json || o->stats)
+		return refuse(p, -EINVAL,
+			      "--list prints names to standard output: neither --json nor --stats goes with it");
 	o->target.text = ".";
 	o->pull = true;
 	o->slot_log2 = SLAB_MIN_SLOT_LOG2;

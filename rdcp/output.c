@@ -296,6 +296,10 @@ int output_end(struct output *o, const struct output_end *e)
 	else if (!success && code != EXITCODE_USAGE &&
 		 (options->source_count > 1 || options->recursive || options->files_from))
 		say_counts(o, e);
+	if ((options->action == OPTIONS_LIST || options->dry_run) && (fflush(stdout) != 0 || ferror(stdout))) {
+		log_err("standard output: %m");
+		raise_exit_code(o, EXITCODE_FAILED);
+	}
 	if (o->objects) {
 		put_summary(o, e, code);
 	} else if (options->stats && !options->json) {

@@ -412,6 +412,11 @@ out" ] || fail "it says: $out"
 		fail "not these names"
 	copy --list "$host:$there/nothing"
 	expect 1 "no such file"
+	rdcp --list "$host:$there" >/dev/full 2>err
+	status=$? err=$(<err)
+	expect 1 "standard output: No space left on device"
+	copy --list --json "$host:$there"
+	expect 2
 	copy --list data
 	expect 2 "ls(1)"
 	copy --list "$host:a" "$host:b"

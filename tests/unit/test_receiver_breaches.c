@@ -159,6 +159,14 @@ BREACH(a_file_number_left_out_is_refused)
 	actor_say_file(e, 2, "new", 0);
 }
 
+BREACH(data_of_a_dry_run_is_refused)
+{
+	struct wire_record data = actor_data(e, 0, 0, bytes, 10);
+
+	actor_say_file(e, 0, "old", WIRE_FILE_DRY_RUN);
+	actor_say(e, &data);
+}
+
 BREACH(a_file_number_used_twice_is_refused)
 {
 	actor_say_file(e, 0, "old", 0);
@@ -320,6 +328,7 @@ Suite *receiver_breaches_suite(void)
 	endpoint_test(tc, more_chunks_than_there_is_room_for_are_refused);
 	endpoint_test(tc, a_first_file_that_is_not_0_is_refused);
 	endpoint_test(tc, a_file_number_left_out_is_refused);
+	endpoint_test(tc, data_of_a_dry_run_is_refused);
 	endpoint_test(tc, a_file_number_used_twice_is_refused);
 	endpoint_test(tc, more_files_than_may_be_open_are_refused);
 	endpoint_test(tc, an_end_with_too_many_files_is_refused);

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "common/beneath.h"
+#include "common/filter.h"
 #include "common/util.h"
 #include "common/walk.h"
 #include "tree.h"
@@ -97,6 +98,36 @@ START_TEST(every_entry_comes_once_and_its_directory_before_it)
 	ck_assert_ptr_null(entries[find("f", 1)].link);
 	ck_assert(S_ISFIFO(entries[find("fifo", 1)].stat.st_mode));
 	ck_assert_int_eq(entries[find("a/b/f", 1)].stat.st_size, 4);
+}
+END_TEST
+
+START_TEST(what_the_filter_excludes_does_not_come)
+{
+	struct filter filter = { 0 };
+
+	make_tree();
+	ck_assert_int_eq(filter_add(&filter, "/a/f", true), 0);
+	ck_assert_int_eq(filter_add(&filter, "b/", false), 0);
+	ck_assert_int_eq(filter_add(&filter, "f", false), 0);
+	walk.filter = &filter;
+	open_top("top");
+	read_all(3);
+	ck_assert_uint_eq(count, 6);
+	find("a/f", 1);
+	find("a/b", 0);
+	find("a/b/f", 0);
+	find("f", 0);
+	filter_done(&filter);
+}
+END_TEST
+
+START_TEST(walk_that_is_cancelled_ends)
+{
+	make_tree();
+	open_top("top");
+	walk_cancel(&walk);
+	read_all(10);
+	ck_assert_uint_eq(count, 0);
 }
 END_TEST
 
@@ -252,6 +283,8 @@ Suite *walk_suite(void)
 
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_loop_test(tc, every_entry_comes_once_and_its_directory_before_it, 1, 12);
+	tcase_add_test(tc, what_the_filter_excludes_does_not_come);
+	tcase_add_test(tc, walk_that_is_cancelled_ends);
 	tcase_add_test(tc, empty_directory_has_no_entries);
 	tcase_add_test(tc, top_may_be_named_by_a_link);
 	tcase_add_test(tc, file_is_not_a_directory);
