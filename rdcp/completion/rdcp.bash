@@ -34,9 +34,9 @@ _rdcp_options='
    --fsync=end|file|none
 -q --quiet
 -v --verbose
+   --progress=auto|always|never
    --stats
    --json
-   --progress=auto|always|never
 -P --port=PORT
 -4 --ipv4
 -6 --ipv6
@@ -46,9 +46,9 @@ _rdcp_options='
    --retries=COUNT
    --slot-size=SIZE
    --slots=COUNT
+   --limit-rate=RATE
    --direct
    --verify
-   --limit-rate=RATE
    --io-threads=COUNT
    --list
    --doctor
