@@ -28,6 +28,14 @@ uint64_t digest_chunk(const void *data, size_t len)
 	return XXH3_64bits(data, len);
 }
 
+void digest_sum(const void *data, size_t len, uint8_t ret_sum[static WIRE_DIGEST_SIZE])
+{
+	XXH128_canonical_t canonical;
+
+	XXH128_canonicalFromHash(&canonical, XXH3_128bits(data, len));
+	memcpy(ret_sum, canonical.digest, WIRE_DIGEST_SIZE);
+}
+
 int digest_init(struct digest *d)
 {
 	if (!d->state)

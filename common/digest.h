@@ -19,6 +19,7 @@ struct digest {
 };
 
 uint64_t digest_chunk(const void *data, size_t len);
+void digest_sum(const void *data, size_t len, uint8_t ret_sum[static WIRE_DIGEST_SIZE]); /* XXH3_128bits, canonical */
 
 int digest_init(struct digest *d);  /* -ENOMEM; zeroed before the first call, may be called again to start over */
 void digest_done(struct digest *d); /* fine on a zeroed struct */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "beneath.h"
 #include "cleanup.h"
@@ -20,6 +21,7 @@
 #include "sys.h"
 #include "util.h"
 
+#define SUM_STEP (64 * KIB)          /* on the stack of a worker */
 #define READAHEAD_WINDOW (128 * KIB) /* the kernel's default: smaller files get no faster by a hint */
 
 void infile_init(struct infile *f)
@@ -159,6 +161,28 @@ ssize_t infile_read(const struct infile *f, void *buf, size_t len, uint64_t offs
 		got += (size_t)n;
 	}
 	return (ssize_t)min_size(got, len); /* it has grown since */
+}
+
+int infile_sum(const struct infile *f, uint8_t ret_sum[static 16])
+{
+	XXH3_state_t *state = XXH3_createState();
+	XXH128_canonical_t canonical;
+	uint8_t buf[SUM_STEP];
+	uint64_t offset = 0;
+	ssize_t n = -ENOMEM;
+
+	if (state)
+		XXH3_128bits_reset(state);
+	while (state && (n = infile_read(f, buf, sizeof(buf), offset)) > 0) {
+		XXH3_128bits_update(state, buf, (size_t)n);
+		offset += (uint64_t)n;
+	}
+	if (n == 0) {
+		XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state));
+		memcpy(ret_sum, canonical.digest, sizeof(canonical.digest));
+	}
+	XXH3_freeState(state);
+	return (int)n;
 }
 
 int infile_check(const struct infile *f)

@@ -215,6 +215,18 @@ static int on_file(void *engine, const struct wire_record *rec)
 	return 0;
 }
 
+static int on_sum(void *engine, const struct wire_record *rec)
+{
+	struct receiver *r = engine;
+	struct receive_file *f = find_file(r, rec->sum.file);
+
+	if (!f || f->closed || f->has_sum || f->received || !(f->said.flags & WIRE_FILE_CHECKSUM))
+		return -EPROTO;
+	f->has_sum = true;
+	memcpy(f->sum, rec->sum.sum, sizeof(f->sum));
+	return 0;
+}
+
 static int on_link(void *engine, const struct wire_record *rec)
 {
 	struct receiver *r = engine;
@@ -358,6 +370,7 @@ static const struct peer_engine engine_type = {
 	.records = { [WIRE_FILE] = on_file,
 		     [WIRE_DATA] = on_data,
 		     [WIRE_LINK] = on_link,
+		     [WIRE_SUM] = on_sum,
 		     [WIRE_ATTRIBUTES] = on_attributes,
 		     [WIRE_CLOSE] = on_close,
 		     [WIRE_ABORT] = on_abort,

@@ -5,39 +5,68 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "infile.h"
 #include "outdir.h"
 #include "receiver_impl.h"
 #include "sys.h"
 
-#define LOOKED_AT (WIRE_FILE_UPDATE | WIRE_FILE_DRY_RUN)
+#define LOOKED_AT (WIRE_FILE_UPDATE | WIRE_FILE_CHECKSUM | WIRE_FILE_DRY_RUN)
 
-/* What is there now. st_mode is 0 when nothing is, and when it is the way there that is missing and would be made. */
-static int look(struct receive_file *f, struct stat *ret_stat)
+/* What is there now, and where that is. */
+struct there {
+	int dir, opened; /* `opened`: to be closed, or -1 */
+	char name[NAME_MAX + 1];
+	struct stat
+		stat; /* st_mode is 0 when nothing is there, and when it is the way there that is missing and would be made */
+};
+
+static int look(struct receive_file *f, struct there *t)
 {
-	_cleanup_close_ int opened = -1;
-	char found[NAME_MAX + 1];
-	const char *name = f->place.name;
-	int dir = f->dir ? f->dir->fd : -1, r;
+	int r;
 
-	*ret_stat = (struct stat){ 0 };
-	if (!f->dir) {
+	*t = (struct there){ .dir = f->dir ? f->dir->fd : -1, .opened = -1 };
+	if (f->dir) {
+		snprintf(t->name, sizeof(t->name), "%s", f->place.name);
+	} else {
 		r = place_find(f->place.root, f->place.path, f->place.name,
-			       f->place.flags & ~(unsigned int)PLACE_MAKE_PATH, &opened, found);
+			       f->place.flags & ~(unsigned int)PLACE_MAKE_PATH, &t->opened, t->name);
 		if (r == -ENOENT && (f->place.flags & PLACE_MAKE_PATH))
 			return 0;
 		if (r < 0)
 			return r;
 		f->out.entered = r == 1;
-		dir = opened;
-		name = found;
+		t->dir = t->opened;
 	}
-	if (dir < 0 || sys_fstatat(dir, name, ret_stat, AT_SYMLINK_NOFOLLOW) == 0)
+	if (t->dir < 0 || sys_fstatat(t->dir, t->name, &t->stat, AT_SYMLINK_NOFOLLOW) == 0)
 		return 0;
-	ret_stat->st_mode = 0;
+	t->stat.st_mode = 0;
 	return errno == ENOENT ? 0 : -errno;
+}
+
+static void look_away(struct there *t)
+{
+	if (t->opened >= 0)
+		close(t->opened);
+}
+
+/* Of the same size and with the same bytes. What cannot be read is not. */
+static bool is_the_same(const struct receive_file *f, const struct there *t)
+{
+	uint8_t sum[WIRE_DIGEST_SIZE];
+	struct infile in;
+	bool same;
+
+	if (!f->has_sum || !S_ISREG(t->stat.st_mode) || (uint64_t)t->stat.st_size != f->said.size)
+		return false;
+	infile_init(&in);
+	in.fd = sys_openat(t->dir, t->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+	same = in.fd >= 0 && infile_sum(&in, sum) == 0 && !memcmp(sum, f->sum, sizeof(sum));
+	infile_done(&in);
+	return same;
 }
 
 static bool is_older(const struct stat *st, const struct wire_file *said)
@@ -72,16 +101,19 @@ static int would_fail(const struct receive_file *f, const struct stat *st)
 bool receive_file_choose(struct receive_file *f)
 {
 	bool dry = f->said.flags & WIRE_FILE_DRY_RUN;
-	struct stat st;
+	struct there there;
 	int r;
 
 	if (!(f->said.flags & LOOKED_AT) || f->place.stream || (f->place.flags & OUTFILE_FRESH))
 		return !dry;
-	r = look(f, &st);
-	if (r == 0 && is_up_to_date(f, &st))
+	r = look(f, &there);
+	if (r == 0 && is_up_to_date(f, &there.stat))
 		f->skip = "the one there is as new, or newer";
+	else if (r == 0 && is_the_same(f, &there))
+		f->skip = "the one there has the same bytes";
+	look_away(&there);
 	if (dry && !f->skip)
-		f->job_error = r < 0 ? r : would_fail(f, &st);
+		f->job_error = r < 0 ? r : would_fail(f, &there.stat);
 	if (!dry && !f->skip)
 		f->out.entered = false; /* whoever makes it finds out for himself */
 	return !dry && !f->skip;
@@ -98,11 +130,15 @@ static int look_at_top(struct receive_file *f)
 
 void receive_file_look_at_dir(struct receive_file *f)
 {
-	struct stat st;
+	struct there there;
 
 	if (f->said.flags & WIRE_FILE_LEAVE)
 		return;
-	f->job_error = f->dir ? look(f, &st) : look_at_top(f);
-	if (f->dir && f->job_error == 0 && st.st_mode && !S_ISDIR(st.st_mode))
+	if (!f->dir) {
+		f->job_error = look_at_top(f);
+		return;
+	}
+	f->job_error = look(f, &there);
+	if (f->job_error == 0 && there.stat.st_mode && !S_ISDIR(there.stat.st_mode))
 		f->job_error = -ENOTDIR;
 }

@@ -394,6 +394,11 @@ static void begin(struct receiver *r, struct receive_file *f)
 	}
 }
 
+static bool lacks_sum(const struct receive_file *f)
+{
+	return (f->said.flags & WIRE_FILE_CHECKSUM) && !f->has_sum;
+}
+
 void receiver_create_queued(struct receiver *r)
 {
 	struct receive_file *f;
@@ -403,8 +408,8 @@ void receiver_create_queued(struct receiver *r)
 			open_dir(r);
 			return;
 		}
-		if (receive_file_is_link(f) && !f->closed && f->status == STATUS_OK)
-			return; /* CLOSE or ABORT is on its way */
+		if (f->status == STATUS_OK && !f->closed && (receive_file_is_link(f) || lacks_sum(f)))
+			return; /* what is missing, or ABORT, is on its way */
 		r->queue = f->next;
 		if (!r->queue)
 			r->queue_tail = &r->queue;

@@ -76,8 +76,10 @@ struct receive_file {
 	size_t blob_len, blob_room;   /* what ATTRIBUTES have said so far */
 	struct attributes attributes; /* the same from CLOSE on, borrows blob */
 	char why[ATTRIBUTES_WHY_MAX]; /* what of them could not be given to it, or "" */
-	struct receive_held *held;    /* while HAVEs are due, or NULL */
-	uint64_t held_pieces;         /* that a DATA_HELD may name */
+	bool has_sum;                 /* SUM was heard */
+	uint8_t sum[WIRE_DIGEST_SIZE];
+	struct receive_held *held; /* while HAVEs are due, or NULL */
+	uint64_t held_pieces;      /* that a DATA_HELD may name */
 	struct digest digest;
 	struct receive_chunk *waiting, **waiting_tail;
 	struct layout layout; /* WIRE_FILE_VERIFY: in which pieces it came */

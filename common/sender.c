@@ -165,6 +165,10 @@ static void run_open(struct io_job *job)
 		f->job_result = send_file_read_attributes(f, f->in.fd, &f->in.stat);
 	if (f->job_result == 0 && f->in.fd >= 0 && !f->item.dense)
 		f->job_result = infile_find_holes(&f->in);
+	if (f->job_result == 0 && f->in.fd >= 0 && !f->in.unsized && f->item.checksum) {
+		f->job_result = infile_sum(&f->in, f->sum);
+		f->has_sum = f->job_result == 0;
+	}
 	if (f->job_result == 0 && may_go_direct(f))
 		infile_go_direct(&f->in);
 }

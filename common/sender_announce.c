@@ -4,6 +4,7 @@
  * and END behind the last file. Each step goes only as far as there is room for its record; the next pump goes on there.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "peer.h"
 #include "sender_impl.h"
@@ -25,7 +26,8 @@ static bool say_file(struct sender *s, struct send_file *f)
 		.file = s->next_id,
 		.request = f->item.request,
 		.flags = f->item.flags | (f->in.unsized ? WIRE_FILE_UNSIZED : 0) |
-			 (f->in.extents.list ? WIRE_FILE_SPARSE : 0) | (f->resume ? WIRE_FILE_RESUME : 0),
+			 (f->in.extents.list ? WIRE_FILE_SPARSE : 0) | (f->resume ? WIRE_FILE_RESUME : 0) |
+			 (f->has_sum ? WIRE_FILE_CHECKSUM : 0),
 		.mode = f->in.stat.st_mode & 07777,
 		.size = f->in.unsized ? 0 : send_file_size(f),
 		.mtime_sec = f->in.stat.st_mtim.tv_sec,
@@ -52,6 +54,18 @@ static bool say_file(struct sender *s, struct send_file *f)
 	s->attributes_len += f->attributes_len;
 	s->by_id[f->id % s->max_files] = f;
 	return true;
+}
+
+static bool say_sum(struct sender *s, struct send_file *f)
+{
+	struct wire_record rec = { .type = WIRE_SUM };
+
+	if (!f->has_sum || f->sum_said || f->status != STATUS_OK)
+		return true;
+	rec.sum.file = f->id;
+	memcpy(rec.sum.sum, f->sum, sizeof(f->sum));
+	f->sum_said = peer_send(s->peer, &rec) == 0;
+	return f->sum_said;
 }
 
 static bool say_link(struct sender *s, struct send_file *f)
@@ -211,8 +225,8 @@ static bool announce_file(struct sender *s, struct send_file *f)
 		return false;
 	if (must_begin(f) && !say_file(s, f))
 		return false;
-	if (!send_file_say_attributes(f) || !say_link(s, f) || !say_chunks(s, f) || f->state != FILE_CHECKED ||
-	    !say_last(s, f))
+	if (!say_sum(s, f) || !send_file_say_attributes(f) || !say_link(s, f) || !say_chunks(s, f) ||
+	    f->state != FILE_CHECKED || !say_last(s, f))
 		return false;
 	f->state = FILE_ANNOUNCED;
 	return true;

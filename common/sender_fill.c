@@ -35,6 +35,10 @@ static void read_chunk(struct send_chunk *c, uint8_t *to)
 	c->got = infile_read(&f->in, to, c->want, c->offset);
 	if (c->got > 0)
 		c->hash = digest_chunk(to, (size_t)c->got);
+	if (f->packed && f->item.checksum) {
+		digest_sum(to, (size_t)c->got, f->sum);
+		f->has_sum = true;
+	}
 	if (f->whole) {
 		c->check = infile_check(&f->in);
 		infile_close(&f->in);

@@ -43,8 +43,10 @@ struct send_file {
 	struct io_job job; /* open, then check and close: one at a time */
 	int job_result;    /* the worker's, for its done() */
 	struct digest digest;
-	uint32_t id;                  /* of FILE, once begun */
-	bool begun;                   /* FILE was said */
+	uint32_t id; /* of FILE, once begun */
+	bool begun;  /* FILE was said */
+	bool has_sum, sum_said;
+	uint8_t sum[WIRE_DIGEST_SIZE];
 	bool link_said;               /* and LINK, if there is one */
 	bool all_filled;              /* no further fill will be started */
 	bool whole;                   /* it fits one slot: read, checked and closed in one job */

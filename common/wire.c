@@ -18,13 +18,13 @@
 #include "wire_cursor.h"
 
 #define FILE_KINDS (WIRE_FILE_DIRECTORY | WIRE_FILE_SYMLINK | WIRE_FILE_HARD_LINK)
-#define FILE_FLAGS                                                                                                   \
-	(WIRE_FILE_WISHES | WIRE_FILE_UNSIZED | WIRE_FILE_SPARSE | WIRE_FILE_RESUME | FILE_KINDS | WIRE_FILE_BELOW | \
-	 WIRE_FILE_LEAVE)
-#define GET_FLAGS                                                                                                  \
-	(WIRE_GET_TREE | WIRE_GET_PRESERVE | WIRE_GET_DENSE | WIRE_GET_DIRECT | WIRE_GET_OWNER | WIRE_GET_XATTRS | \
-	 WIRE_GET_NUMERIC_IDS | WIRE_GET_HARD_LINKS | WIRE_GET_FOLLOW | WIRE_GET_DRY_RUN | WIRE_GET_LIST |         \
-	 WIRE_GET_GLOB | WIRE_GET_RESUME)
+#define FILE_FLAGS                                                                                         \
+	(WIRE_FILE_WISHES | WIRE_FILE_UNSIZED | WIRE_FILE_SPARSE | WIRE_FILE_RESUME | WIRE_FILE_CHECKSUM | \
+	 FILE_KINDS | WIRE_FILE_BELOW | WIRE_FILE_LEAVE)
+#define GET_FLAGS                                                                                                    \
+	(WIRE_GET_TREE | WIRE_GET_PRESERVE | WIRE_GET_CHECKSUM | WIRE_GET_DENSE | WIRE_GET_DIRECT | WIRE_GET_OWNER | \
+	 WIRE_GET_XATTRS | WIRE_GET_NUMERIC_IDS | WIRE_GET_HARD_LINKS | WIRE_GET_FOLLOW | WIRE_GET_DRY_RUN |         \
+	 WIRE_GET_LIST | WIRE_GET_GLOB | WIRE_GET_RESUME)
 #define ENTRY_FLAGS (WIRE_ENTRY_DIRECTORY | WIRE_ENTRY_LAST)
 #define FILE_FIXED_SIZE 38
 #define NSEC_PER_SEC 1000000000U
@@ -432,6 +432,19 @@ static bool have_ok(const struct wire_record *rec)
 	return !(h->flags & ~WIRE_HAVE_LAST) && h->count <= WIRE_HAVE_MAX && h->first <= INT64_MAX;
 }
 
+/* SUM: 0 file u32, 4 sum[16] */
+static void put_sum(struct writer *w, const struct wire_record *rec)
+{
+	put_u32(w, rec->sum.file);
+	put_bytes(w, rec->sum.sum, sizeof(rec->sum.sum));
+}
+
+static void get_sum(struct reader *r, struct wire_record *rec)
+{
+	rec->sum.file = get_u32(r);
+	get_copy(r, rec->sum.sum, sizeof(rec->sum.sum));
+}
+
 static const struct record_kind {
 	const char *name;
 	void (*put)(struct writer *w, const struct wire_record *rec);
@@ -452,6 +465,7 @@ static const struct record_kind {
 	[WIRE_PONG] = { "PONG", put_ping, get_ping, any_ok },
 	[WIRE_ERROR] = { "ERROR", put_status, get_status, status_ok },
 	[WIRE_HAVE] = { "HAVE", put_have, get_have, have_ok },
+	[WIRE_SUM] = { "SUM", put_sum, get_sum, any_ok },
 	[WIRE_LINK] = { "LINK", put_link, get_link, link_ok },
 	[WIRE_ATTRIBUTES] = { "ATTRIBUTES", put_attributes, get_attributes, attributes_ok },
 	[WIRE_FILTER] = { "FILTER", put_filter, get_filter, filter_ok },

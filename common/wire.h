@@ -122,6 +122,7 @@ enum wire_type {
 	WIRE_FILTER,          /* client of a pull, before its first GET: a rule for what is in directories */
 	WIRE_ENTRY,           /* daemon of a pull: one of the names that a GET with LIST asks for */
 	WIRE_LIMIT,           /* receiver -> sender: no faster than that, from now on */
+	WIRE_SUM = 20,        /* sender -> receiver, right after FILE with CHECKSUM: of all its bytes */
 	WIRE_TYPE_END
 };
 
@@ -158,6 +159,7 @@ enum wire_file_flags {
 	/* Whether to store it at all; what is skipped gets STATUS_SKIPPED: */
 	WIRE_FILE_UPDATE = 1 << 24,    /* not in the place of one that is as new or newer */
 	WIRE_FILE_SKIP_HELD = 1 << 25, /* not in the place of anything */
+	WIRE_FILE_CHECKSUM = 1 << 27,  /* SUM follows: not in the place of one with the same bytes */
 	WIRE_FILE_DRY_RUN = 1 << 26    /* nothing is made; no DATA comes, CLOSE says 0 bytes, RESULT what would be */
 };
 
@@ -243,6 +245,7 @@ enum wire_get_flags {
 	WIRE_GET_PRESERVE = 1 << 1, /* its directories are to get their attributes */
 	WIRE_GET_DENSE = 1 << 2,    /* holes are sent as zeros */
 	WIRE_GET_DIRECT = 1 << 3,   /* to be read past the page cache, as far as it goes */
+	WIRE_GET_CHECKSUM = 1 << 5, /* send SUM with each file */
 	WIRE_GET_RESUME = 1 << 4,   /* large files may be held in part: send them with WIRE_FILE_RESUME */
 	/* What the client is going to keep, and the ATTRIBUTES that takes: */
 	WIRE_GET_OWNER = 1 << 8,        /* user and group */
@@ -286,6 +289,11 @@ struct wire_entry {
 	uint32_t flags;
 	struct wire_text
 		path; /* 1..WIRE_PATH_MAX, relative; "" with LAST. Of a GLOB from its first component with wildcards on */
+};
+
+struct wire_sum {
+	uint32_t file;
+	uint8_t sum[WIRE_DIGEST_SIZE]; /* XXH3_128bits, canonical */
 };
 
 struct wire_limit {
@@ -340,6 +348,7 @@ struct wire_record {
 		struct wire_get get;
 		struct wire_link link;
 		struct wire_have have;
+		struct wire_sum sum;
 		struct wire_attributes attributes;
 		struct wire_filter filter;
 		struct wire_entry entry;

@@ -69,6 +69,7 @@ static const struct row rows[] = {
 	{ 0, "no-resume", NULL, "start over, and leave nothing to go on with", YES, FIELD(no_resume), 0, 0 },
 	{ 0, "no-sparse", NULL, "send holes as zeros", YES, FIELD(dense), 0, 0 },
 	{ 'u', "update", NULL, "skip what is as new there, or newer", YES, FIELD(update), 0, 0 },
+	{ 0, "checksum", NULL, "skip what has the same bytes there", YES, FIELD(checksum), 0, 0 },
 	{ 0, "ignore-existing", NULL, "skip what is there already", YES, FIELD(skip_held), 0, 0 },
 	{ 'n', "dry-run", NULL, "copy nothing, say what would be copied", YES, FIELD(dry_run), 0, 0 },
 	{ 0, "remove-source-files", NULL, "remove what was copied to a host", YES, FIELD(remove_sources), 0, 0 },

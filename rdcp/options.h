@@ -48,6 +48,7 @@ struct options {
 	bool archive; /* recursive and preserve as well */
 	bool numeric_ids, follow;
 	bool stats, json;
+	bool checksum;
 	unsigned int retries;
 	unsigned int verbose; /* how often -v */
 	unsigned int port;    /* -P; 0: not given. See options_port() */

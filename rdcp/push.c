@@ -74,6 +74,7 @@ static int on_next(void *owner, struct send_item *ret_item)
 		.recurse = S_ISDIR(source->stat.st_mode),
 		.filter = c->filter.count ? &c->filter : NULL,
 		.dense = c->options->dense,
+		.checksum = c->options->checksum,
 		.follow = c->options->follow,
 		.hard_links = c->options->archive,
 		.resume = !c->options->no_resume,

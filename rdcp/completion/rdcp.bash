@@ -22,6 +22,7 @@ _rdcp_options='
    --no-resume
    --no-sparse
 -u --update
+   --checksum
    --ignore-existing
 -n --dry-run
    --remove-source-files

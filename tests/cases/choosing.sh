@@ -427,6 +427,30 @@ out" ] || fail "it says: $out"
 	[ -z "$out" ] || fail "it says: $out"
 }
 
+# The same bytes, whatever the time, are not sent again; other bytes of the same size and time are.
+by_checksum()
+{
+	mkdir "$from/src" "$to/src"
+	pattern "$from/src/large" 20000000
+	pattern "$from/src/changed" 20000000
+	text "$from/src/small" small
+	text "$from/src/other" other
+	: >"$from/src/empty"
+	cp "$from"/src/* "$to/src/"
+	touch -d '2001-01-01' "$to/src/large" "$to/src/small"
+	printf X | dd of="$to/src/changed" bs=1 seek=10000000 conv=notrunc status=none
+	printf OTHER >"$to/src/other"
+	touch -r "$from/src/changed" "$to/src/changed"
+	touch -r "$from/src/other" "$to/src/other"
+	transfer -r -v --checksum src/. src
+	expect 0 "src/./large' skipped: the one there has the same bytes" "src/./small' skipped"
+	[[ $err != *"changed' skipped"* && $err != *"other' skipped"* ]] || fail "it says: $err"
+	[ "$(stat -c %Y "$to/src/large")" = "$(date -d 2001-01-01 +%s)" ] || fail "the same file was replaced"
+	for f in large changed small other empty; do
+		same "$from/src/$f" "$to/src/$f"
+	done
+}
+
 choosing()
 {
 	both rules_count_in_their_order rules_in_order
@@ -437,6 +461,7 @@ choosing()
 	both rules_up_to_their_number many_rules
 	both update_leaves_what_is_newer update
 	both update_of_a_large_file update_large
+	both checksum_skips_the_same_bytes by_checksum
 	both what_is_there_is_skipped held
 	both dry_run_says_what_would_be_copied dry
 	both dry_run_compares_with_what_is_there dry_update

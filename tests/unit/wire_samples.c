@@ -163,6 +163,13 @@ const struct wire_sample wire_samples[WIRE_TYPE_END - 1] = {
 			     "\x13\0\x08\0"
 			     "\x08\x07\x06\x05\x04\x03\x02\x01",
 			     false },
+	[WIRE_SUM - 1] = { { .type = WIRE_SUM,
+			     .sum = { .file = 7, .sum = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 } } },
+			   24,
+			   "\x14\0\x14\0"
+			   "\x07\0\0\0"
+			   "\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10",
+			   false },
 };
 
 int wire_sample_decode(const uint8_t *p, size_t len, struct wire_record *ret_rec)
@@ -260,6 +267,10 @@ void assert_record(const struct wire_record *a, const struct wire_record *b)
 	case WIRE_ERROR:
 		ck_assert_uint_eq(a->status.status, b->status.status);
 		assert_text(a->status.text, b->status.text);
+		break;
+	case WIRE_SUM:
+		ck_assert_uint_eq(a->sum.file, b->sum.file);
+		ck_assert_mem_eq(a->sum.sum, b->sum.sum, WIRE_DIGEST_SIZE);
 		break;
 	case WIRE_HAVE:
 		ck_assert_uint_eq(a->have.file, b->have.file);
