@@ -220,6 +220,15 @@ static void assert_attributes(const struct wire_attributes *a, const struct wire
 	ck_assert_mem_eq(a->piece, b->piece, a->len);
 }
 
+static void assert_have(const struct wire_have *a, const struct wire_have *b)
+{
+	ck_assert_uint_eq(a->file, b->file);
+	ck_assert_uint_eq(a->flags, b->flags);
+	ck_assert_uint_eq(a->first, b->first);
+	ck_assert_uint_eq(a->count, b->count);
+	ck_assert_mem_eq(a->hashes, b->hashes, 8 * a->count);
+}
+
 void assert_record(const struct wire_record *a, const struct wire_record *b)
 {
 	ck_assert_int_eq(a->type, b->type);
@@ -273,11 +282,7 @@ void assert_record(const struct wire_record *a, const struct wire_record *b)
 		ck_assert_mem_eq(a->sum.sum, b->sum.sum, WIRE_DIGEST_SIZE);
 		break;
 	case WIRE_HAVE:
-		ck_assert_uint_eq(a->have.file, b->have.file);
-		ck_assert_uint_eq(a->have.flags, b->have.flags);
-		ck_assert_uint_eq(a->have.first, b->have.first);
-		ck_assert_uint_eq(a->have.count, b->have.count);
-		ck_assert_mem_eq(a->have.hashes, b->have.hashes, 8 * a->have.count);
+		assert_have(&a->have, &b->have);
 		break;
 	case WIRE_LINK:
 		ck_assert_uint_eq(a->link.file, b->link.file);
