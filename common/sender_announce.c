@@ -131,6 +131,8 @@ static bool say_chunk(struct sender *s, struct send_file *f, struct send_chunk *
 		return false;
 	}
 	endpoint_commit(s->peer->ep, (size_t)wire_encode(&rec, room, size));
+	if (send_file_may_be_held(f, c->offset)) /* but was not */
+		rate_take(&s->rate, rec.data.len, loop_now(s->peer->loop));
 	slot->good--;
 	slot->bytes += rec.data.len;
 	digest_add(&f->digest, c->offset, rec.data.len, c->hash);

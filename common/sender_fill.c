@@ -135,8 +135,9 @@ static void add_chunk(struct send_slot *slot, struct send_file *f, size_t want)
 	slot->count++;
 	slot->unsaid++;
 	slot->used += want;
+	if (!send_file_may_be_held(f, f->next_offset)) /* else when it turns out that it has to be sent */
+		rate_take(&s->rate, want, loop_now(s->peer->loop));
 	f->next_offset += want;
-	rate_take(&s->rate, want, loop_now(s->peer->loop));
 	f->filling++;
 	f->unsent++;
 	if (!send_file_has_more(f))
@@ -176,7 +177,8 @@ static bool fill_packed(struct sender *s, struct send_file *f)
 /* Holes are skipped; chunks begin and end where they would without any, so that a file is cut the same way each time. */
 static size_t next_piece(struct send_file *f)
 {
-	size_t piece = f->whole ? f->sender->slab->slot_size : sender_piece(f->sender);
+	bool whole = f->whole || send_file_may_be_held(f, f->next_offset);
+	size_t piece = whole ? f->sender->slab->slot_size : sender_piece(f->sender);
 	struct extent data;
 	uint64_t cell_end;
 

@@ -185,6 +185,7 @@ void sender_fill(struct sender *s);
 void send_file_ask(struct send_file *f);             /* it is open now: decides whether HAVE is to be waited for */
 bool send_file_must_wait(const struct send_file *f); /* for HAVE, before more of it is read */
 int sender_on_have(void *engine, const struct wire_record *rec);
+bool send_file_may_be_held(const struct send_file *f, uint64_t offset); /* a whole piece that begins there */
 bool send_chunk_is_held(const struct send_chunk *c);
 void send_file_forget_have(struct send_file *f);
 

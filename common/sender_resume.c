@@ -65,14 +65,19 @@ int sender_on_have(void *engine, const struct wire_record *rec)
 	return r;
 }
 
+bool send_file_may_be_held(const struct send_file *f, uint64_t offset)
+{
+	size_t size = f->sender->slab->slot_size;
+
+	return f->resume && offset % size == 0 && offset / size < f->have_count;
+}
+
 bool send_chunk_is_held(const struct send_chunk *c)
 {
-	const struct send_file *f = c->file;
-	size_t size = f->sender->slab->slot_size;
-	uint64_t piece = c->offset / size;
+	size_t size = c->file->sender->slab->slot_size;
 
-	return f->resume && c->offset % size == 0 && (size_t)c->got == size && piece < f->have_count &&
-	       f->have[piece] == c->hash;
+	return send_file_may_be_held(c->file, c->offset) && (size_t)c->got == size &&
+	       c->file->have[c->offset / size] == c->hash;
 }
 
 void send_file_forget_have(struct send_file *f)

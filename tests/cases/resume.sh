@@ -182,6 +182,21 @@ files_of_a_tree_go_on()
 	[ -z "$(find "$to/e" -name '*.rdcp-part')" ] || fail "the temporary file is left"
 }
 
+# What is held costs nothing of a limit: the rest of a second's worth or two is sent, not a minute's.
+limited_copy_goes_on_at_once()
+{
+	begin 60000000
+	kill -INT "$client"
+	end_copy 3
+	towards -v --slot-size=4K --limit-rate=4M f g
+	start_copy "${words[@]}"
+	end_copy 30
+	expect 0 "f' -> "
+	same "$from/f" "$to/g"
+	[[ $err == *"from before"* ]] || fail "started over"
+	[ "$took" -lt $((8000 * slow)) ] || fail "took $took ms"
+}
+
 # Within one run: the daemon is restarted, and the copy goes on by itself.
 daemon_restarts_and_the_copy_goes_on()
 {
@@ -243,6 +258,7 @@ resume()
 	both long_temporary_does_no_harm odd_temporaries_do_no_harm 90000000
 	both planted_link_is_not_followed planted_temporaries_are_not_used link
 	both temporary_of_another_user_is_not_used planted_temporaries_are_not_used file
+	both limited_copy_goes_on_at_once limited_copy_goes_on_at_once
 	both two_at_once_do_not_share two_at_once_do_not_share
 	both no_resume_leaves_nothing no_resume_leaves_nothing
 	both files_of_a_tree_go_on files_of_a_tree_go_on
