@@ -56,11 +56,75 @@ access = read-write"
 	echo "at the end" >>f
 	printf 'behind 4 GiB' | dd of=f bs=1 seek=4294967295 conv=notrunc status=none
 	rdcp_seconds=60
-	copy --fsync=none --slot-size=4M --slots=8 f "$host:$big/f"
+	copy --fsync=none --no-sparse --slot-size=4M --slots=8 f "$host:$big/f"
 	sum=$(cmp f "$big/f" 2>&1)
 	rm -r "$big"
 	expect_ok
 	[ -z "$sum" ] || fail "$sum"
+}
+
+# blocks_at_most KIB FILE
+blocks_at_most()
+{
+	local kib
+
+	kib=$(du -k "$2")
+	kib=${kib%%[^0-9]*}
+	[ "$kib" -le "$1" ] || fail "$2 takes $kib KiB"
+}
+
+# 10 GiB with 1 MiB in the middle: what the hole would take is neither read nor sent nor stored.
+holes_stay_holes()
+{
+	pattern "$from/f" 1048576
+	truncate -s 5G "$from/g"
+	cat "$from/f" >>"$from/g"
+	truncate -s 10G "$from/g"
+	blocks_at_most 2048 "$from/g"
+	towards "$@" g h
+	start_copy "${words[@]}"
+	end_copy 20
+	expect_ok
+	[ "$(stat -c %s "$to/h")" = 10737418240 ] || fail "$(stat -c %s "$to/h") bytes"
+	blocks_at_most 2048 "$to/h"
+	cmp -s -n 1048576 "$from/f" <(tail -c +5368709121 "$to/h") || fail "the data in the middle is not the same"
+}
+
+# of all kinds: at the beginning, at the end, next to single bytes, smaller than a slot; in a tree, too
+many_holes()
+{
+	mkdir "$from/d"
+	truncate -s 3M "$from/d/f"
+	for at in 0 70000 200000 1048576 2097151; do
+		printf x | dd of="$from/d/f" bs=1 seek=$at conv=notrunc status=none
+	done
+	truncate -s 100000 "$from/d/g"
+	truncate -s 10000 "$from/d/h"
+	printf end >>"$from/d/h"
+	transfer -r --slot-size=64K d d
+	expect_ok
+	for f in f g h; do
+		same "$from/d/$f" "$to/d/$f"
+	done
+	blocks_at_most 64 "$to/d/f"
+	blocks_at_most 0 "$to/d/g"
+}
+
+holes_can_be_filled()
+{
+	truncate -s 3M "$from/f"
+	transfer --no-sparse f g
+	expect_ok
+	same "$from/f" "$to/g"
+	! blocks_are_less_than 3072 "$to/g" || fail "there are holes"
+}
+
+blocks_are_less_than()
+{
+	local kib
+
+	kib=$(du -k "$2")
+	[ "${kib%%[^0-9]*}" -lt "$1" ]
 }
 
 many_files()
@@ -94,5 +158,8 @@ sizes()
 	run many_slots_both_ways there_again --slot-size=4K --slots=4096 20000003
 	both sparse_file_is_the_same sparse_file
 	both hole_only_is_the_same all_hole
+	both large_hole_stays_one holes_stay_holes
+	both holes_of_all_kinds_stay many_holes
+	both no_sparse_fills_holes holes_can_be_filled
 	both many_files_in_one_run many_files
 }
