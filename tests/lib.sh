@@ -47,7 +47,7 @@ echo 0 >"$work/pattern.size"
 export HOME=$work/home RDCP_KEY_FILE=none
 # A fault of the program under test must not look like an exit status of its own: it goes to a file, which is looked for.
 export ASAN_OPTIONS=log_path=$work/san:detect_leaks=1:detect_stack_use_after_return=1
-export UBSAN_OPTIONS=log_path=$work/san:print_stacktrace=1 TSAN_OPTIONS=log_path=$work/san:second_deadlock_stack=1
+export UBSAN_OPTIONS=log_path=$work/san:print_stacktrace=1 TSAN_OPTIONS=log_path=$work/san:second_deadlock_stack=1:atexit_sleep_ms=0
 
 # ---- time
 
