@@ -35,6 +35,15 @@ void receiver_submit(struct receiver *r, struct io_job *job, void (*run)(struct 
 	ioqueue_submit(r->io, job);
 }
 
+void receiver_submit_quick(struct receiver *r, struct io_job *job, void (*run)(struct io_job *),
+			   void (*done)(struct io_job *))
+{
+	job->run = run;
+	job->done = done;
+	r->jobs++;
+	ioqueue_submit_quick(r->io, job);
+}
+
 /* Called first by every done(). False: the receiver was stopped, only the counting matters. */
 bool receiver_job_ended(struct receiver *r)
 {

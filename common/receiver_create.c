@@ -150,19 +150,10 @@ static void on_dir_opened(struct io_job *job)
 	receiver_job_ended(r);
 }
 
-static void submit_quick(struct receiver *r, struct io_job *job, void (*run)(struct io_job *),
-			 void (*done)(struct io_job *))
-{
-	job->run = run;
-	job->done = done;
-	r->jobs++;
-	ioqueue_submit_quick(r->io, job);
-}
-
 static void open_dir(struct receiver *r)
 {
 	r->barrier = true;
-	submit_quick(r, &r->dir_job, run_open_dir, on_dir_opened);
+	receiver_submit_quick(r, &r->dir_job, run_open_dir, on_dir_opened);
 }
 
 static void run_make_top(struct receive_file *f)
@@ -384,10 +375,10 @@ static void begin(struct receiver *r, struct receive_file *f)
 	} else if (f->said.flags & WIRE_FILE_DIRECTORY) {
 		f->state = FILE_OPENING;
 		r->barrier = true;
-		submit_quick(r, &f->job, run_make_dir, on_dir_made);
+		receiver_submit_quick(r, &f->job, run_make_dir, on_dir_made);
 	} else if (is_here(f)) {
 		f->state = FILE_FINISHING;
-		submit_quick(r, &f->job, run_whole, on_whole);
+		receiver_submit_quick(r, &f->job, run_whole, on_whole);
 	} else {
 		f->state = FILE_OPENING;
 		receiver_submit(r, &f->job, run_create, on_created);

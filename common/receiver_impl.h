@@ -147,6 +147,8 @@ struct receiver {
 void receiver_schedule(struct receiver *r); /* a step at the end of the round: what is due to the peer */
 void receiver_submit(struct receiver *r, struct io_job *job, void (*run)(struct io_job *),
 		     void (*done)(struct io_job *));
+void receiver_submit_quick(struct receiver *r, struct io_job *job, void (*run)(struct io_job *),
+			   void (*done)(struct io_job *)); /* see ioqueue_submit_quick() */
 bool receiver_job_ended(struct receiver *r); /* first in every done(); false: stopped, only the counting matters */
 void receive_file_fail(struct receive_file *f, enum status status, const char *text);
 void receive_file_fail_errno(struct receive_file *f, int error);

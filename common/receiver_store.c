@@ -84,14 +84,6 @@ static void on_stored(struct io_job *job)
 	receive_file_maybe_leave_open(f);
 }
 
-static void submit_quick(struct receive_chunk *c)
-{
-	c->job.run = run_store;
-	c->job.done = on_stored;
-	c->receiver->jobs++;
-	ioqueue_submit_quick(c->receiver->io, &c->job);
-}
-
 /* Of a stream: one after the other, as they came. A worker does it, the reader may take its time. */
 static void store_next(struct receive_file *f)
 {
@@ -120,7 +112,7 @@ void receive_chunk_store(struct receive_chunk *c)
 		return;
 	}
 	if (c->file->status == STATUS_OK)
-		submit_quick(c);
+		receiver_submit_quick(c->receiver, &c->job, run_store, on_stored);
 	else
 		chunk_release(c); /* of a file that is lost: dropped, the slot is free again */
 }

@@ -132,12 +132,11 @@ static int open_source(struct send_file *f)
 {
 	const struct send_item *item = &f->item;
 	char path[PATH_MAX];
-	int root = item->root, r = 0;
+	int root, r;
 
-	if (item->follow && (item->flags & WIRE_FILE_BELOW))
-		r = sender_tree_whole_path(f->sender, item->path, &root, path);
-	else
-		return infile_open(&f->in, root, item->path);
+	if (!item->follow || !(item->flags & WIRE_FILE_BELOW))
+		return infile_open(&f->in, item->root, item->path);
+	r = sender_tree_whole_path(f->sender, item->path, &root, path);
 	return r < 0 ? r : infile_open(&f->in, root, path);
 }
 
@@ -207,15 +206,15 @@ static bool has_bytes(const struct send_item *item)
 	return item->status == STATUS_OK && !(item->flags & others);
 }
 
-/*
- * Half a slot: two that are larger would not share one. An empty file is opened like a large one, since it may be none (/proc).
- * A file that no FILE can name would leave a hole in the slot.
- */
 static bool is_dense(const struct stat *st)
 {
 	return (uint64_t)st->st_blocks * 512 >= (uint64_t)st->st_size;
 }
 
+/*
+ * Half a slot: two that are larger would not share one. An empty file is opened like a large one, since it may be none (/proc).
+ * A file that no FILE can name would leave a hole in the slot.
+ */
 static bool may_pack(const struct sender *s, const struct send_item *item)
 {
 	return item->seen && !(item->flags & WIRE_FILE_DRY_RUN) && item->stat.st_size > 0 &&
