@@ -28,12 +28,17 @@ uint64_t digest_chunk(const void *data, size_t len)
 	return XXH3_64bits(data, len);
 }
 
-void digest_sum(const void *data, size_t len, uint8_t ret_sum[static WIRE_DIGEST_SIZE])
+static void to_canonical(XXH128_hash_t hash, uint8_t ret_value[static WIRE_DIGEST_SIZE])
 {
 	XXH128_canonical_t canonical;
 
-	XXH128_canonicalFromHash(&canonical, XXH3_128bits(data, len));
-	memcpy(ret_sum, canonical.digest, WIRE_DIGEST_SIZE);
+	XXH128_canonicalFromHash(&canonical, hash);
+	memcpy(ret_value, canonical.digest, WIRE_DIGEST_SIZE);
+}
+
+void digest_sum(const void *data, size_t len, uint8_t ret_sum[static WIRE_DIGEST_SIZE])
+{
+	to_canonical(XXH3_128bits(data, len), ret_sum);
 }
 
 int digest_init(struct digest *d)
@@ -63,10 +68,12 @@ void digest_add(struct digest *d, uint64_t offset, uint32_t len, uint64_t hash)
 	XXH3_128bits_update(d->state, entry, sizeof(entry));
 }
 
+void digest_add_bytes(struct digest *d, const void *data, size_t len)
+{
+	XXH3_128bits_update(d->state, data, len);
+}
+
 void digest_value(const struct digest *d, uint8_t ret_value[static WIRE_DIGEST_SIZE])
 {
-	XXH128_canonical_t canonical;
-
-	XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(d->state));
-	memcpy(ret_value, canonical.digest, WIRE_DIGEST_SIZE);
+	to_canonical(XXH3_128bits_digest(d->state), ret_value);
 }

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include "beneath.h"
 #include "cleanup.h"
+#include "digest.h"
 #include "error.h"
 #include "infile.h"
 #include "outfile.h"
@@ -165,23 +165,18 @@ ssize_t infile_read(const struct infile *f, void *buf, size_t len, uint64_t offs
 
 int infile_sum(const struct infile *f, uint8_t ret_sum[static 16])
 {
-	XXH3_state_t *state = XXH3_createState();
-	XXH128_canonical_t canonical;
+	struct digest digest = { 0 };
 	uint8_t buf[SUM_STEP];
 	uint64_t offset = 0;
-	ssize_t n = -ENOMEM;
+	ssize_t n = digest_init(&digest);
 
-	if (state)
-		XXH3_128bits_reset(state);
-	while (state && (n = infile_read(f, buf, sizeof(buf), offset)) > 0) {
-		XXH3_128bits_update(state, buf, (size_t)n);
+	while (n >= 0 && (n = infile_read(f, buf, sizeof(buf), offset)) > 0) {
+		digest_add_bytes(&digest, buf, (size_t)n);
 		offset += (uint64_t)n;
 	}
-	if (n == 0) {
-		XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state));
-		memcpy(ret_sum, canonical.digest, sizeof(canonical.digest));
-	}
-	XXH3_freeState(state);
+	if (n == 0)
+		digest_value(&digest, ret_sum);
+	digest_done(&digest);
 	return (int)n;
 }
 
