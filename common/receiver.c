@@ -468,10 +468,11 @@ void receiver_free(struct receiver *r)
 
 void receiver_limit(struct receiver *r, uint64_t bytes_per_second)
 {
+	if (bytes_per_second == r->rate.bytes_per_second)
+		return;
 	rate_set(&r->rate, bytes_per_second);
-	r->limit_due = bytes_per_second > 0;
-	if (r->limit_due)
-		send_limit(r);
+	r->limit_due = true;
+	send_limit(r);
 }
 
 void receiver_stop(struct receiver *r)

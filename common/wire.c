@@ -335,7 +335,7 @@ static bool entry_ok(const struct wire_record *rec)
 	return !(e->flags & ~(uint32_t)ENTRY_FLAGS) && text_ok(e->path, 1, WIRE_PATH_MAX) && e->path.data[0] != '/';
 }
 
-/* LIMIT: 0 bytes_per_second u64 */
+/* LIMIT: 0 bytes_per_second u64 (0: no limit any more) */
 static void put_limit(struct writer *w, const struct wire_record *rec)
 {
 	put_u64(w, rec->limit.bytes_per_second);
@@ -344,11 +344,6 @@ static void put_limit(struct writer *w, const struct wire_record *rec)
 static void get_limit(struct reader *r, struct wire_record *rec)
 {
 	rec->limit.bytes_per_second = get_u64(r);
-}
-
-static bool limit_ok(const struct wire_record *rec)
-{
-	return rec->limit.bytes_per_second > 0;
 }
 
 /* ATTRIBUTES: 0 file u32, the rest is piece */
@@ -470,7 +465,7 @@ static const struct record_kind {
 	[WIRE_ATTRIBUTES] = { "ATTRIBUTES", put_attributes, get_attributes, attributes_ok },
 	[WIRE_FILTER] = { "FILTER", put_filter, get_filter, filter_ok },
 	[WIRE_ENTRY] = { "ENTRY", put_entry, get_entry, entry_ok },
-	[WIRE_LIMIT] = { "LIMIT", put_limit, get_limit, limit_ok },
+	[WIRE_LIMIT] = { "LIMIT", put_limit, get_limit, any_ok },
 };
 
 static const struct record_kind *find_kind(unsigned int type)

@@ -22,6 +22,7 @@
 #include "config_value.h"
 
 #define SESSIONS_MAX 4096
+#define RATE_MIN (64 << 10)
 #define NAME_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._@-"
 
 /* ---- one value: the tables -------------------------------------------------------------------------------------- */
@@ -205,6 +206,7 @@ static const struct setting client_settings[] = {
 	{ "addresses", read_later, 0, 0, 0 },
 	{ "access", read_access, offsetof(struct config_client, writes), 0, 0 },
 	{ "max-sessions", read_count, offsetof(struct config_client, max_sessions), 1, SESSIONS_MAX },
+	{ "max-rate", read_size, offsetof(struct config_client, max_rate), RATE_MIN, 1024 * GIB },
 	{ "user", read_text, offsetof(struct config_client, user), 0, 0 },
 	{ NULL, NULL, 0, 0, 0 }
 };
@@ -378,6 +380,14 @@ int config_find_status_socket(const char *path, char **ret_socket)
 		err = config_value_path(e ? e->value : CONFIG_STATUS_SOCKET, ret_socket, &why);
 	config_tree_done(&tree);
 	return err;
+}
+
+const struct config_client *config_client(const struct config *c, const char *name)
+{
+	for (size_t i = 0; i < c->client_count; i++)
+		if (!strcmp(c->clients[i].name, name))
+			return &c->clients[i];
+	return NULL;
 }
 
 struct config *config_ref(struct config *c)

@@ -61,7 +61,8 @@ struct config_client {
 	size_t range_count;   /* 0: from anywhere */
 	bool writes;          /* false: read-only, whatever the exports say */
 	unsigned int max_sessions;
-	char *user; /* whose rights its file calls have, NULL: the daemon's */
+	uint64_t max_rate; /* bytes a second, all its sessions together; 0: no limit */
+	char *user;        /* whose rights its file calls have, NULL: the daemon's */
 	struct identity identity;
 	bool unable; /* the daemon may not act as that user: the client is refused */
 };
@@ -108,6 +109,9 @@ int config_load(const char *path, config_say say, void *owner, struct config **r
  * caller's. -ENODATA: there is to be none. -EINVAL, -ENOMEM, or as open(2).
  */
 int config_find_status_socket(const char *path, char **ret_socket);
+
+/* The client of that name, or NULL. */
+const struct config_client *config_client(const struct config *c, const char *name);
 
 /* Letters, digits and '._@-', 1 to 255 of them: what an export or a client may be called. */
 bool config_name_is_good(const char *name);

@@ -137,10 +137,12 @@ static void admit(struct daemon *d, struct endpoint_request *rq, const struct wi
 	};
 	int r = sessions_start(&d->sessions, &args);
 
-	if (r < 0)
+	if (r < 0) {
 		log_err("cannot start a session: %s", strerror(-r));
-	else
-		teller_changed(d->teller);
+		return;
+	}
+	sessions_share_rates(&d->sessions, d->config);
+	teller_changed(d->teller);
 }
 
 static void on_request(void *owner, struct endpoint_request *rq)
@@ -176,6 +178,7 @@ static int on_session_finished(sd_event_source *source, int fd, uint32_t revents
 	struct daemon *d = userdata;
 
 	sessions_collect(&d->sessions);
+	sessions_share_rates(&d->sessions, d->config);
 	teller_changed(d->teller);
 	if (d->stopping && !d->sessions.count)
 		sd_event_exit(d->event, 0);
@@ -207,6 +210,7 @@ static int apply(struct daemon *d, struct config *config)
 	config_unref(d->config);
 	d->config = config;
 	sessions_end_unwelcome(&d->sessions, config);
+	sessions_share_rates(&d->sessions, config);
 	return 0;
 }
 

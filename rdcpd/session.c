@@ -89,11 +89,22 @@ static void on_closed(void *owner, const struct endpoint_fault *fault)
 
 /* ---- while it runs ------------------------------------------------------------------------------------------ */
 
+static void apply_limit(struct session *s)
+{
+	uint64_t rate = atomic_load(&s->max_rate);
+
+	if (is_pull(s))
+		sender_limit(s->serve.sender, rate);
+	else
+		receiver_limit(s->store.receiver, rate);
+}
+
 static void on_connected(void *owner, const void *blob, size_t len)
 {
 	struct session *s = owner;
 
 	peer_start(&s->peer, s->ep);
+	apply_limit(s);
 	log_debug("connected");
 }
 
@@ -125,6 +136,8 @@ static void on_tick(struct loop_timer *t)
 	if (s->closed)
 		return;
 	publish(s);
+	if (s->peer.ep)
+		apply_limit(s);
 	file = current_file(s, &size);
 	counters_set_file(&s->counters, file, size);
 	counters_rate(&s->counters, loop_now(&s->loop));
@@ -337,6 +350,11 @@ void session_stop(struct session *s, enum status why)
 	atomic_compare_exchange_strong(&s->stop_status, &none, (int)why);
 	if (write(s->stop_fd, &one, sizeof(one)) < 0)
 		log_warning("asking a session to stop: %m, ignoring");
+}
+
+void session_limit(struct session *s, uint64_t bytes_per_second)
+{
+	atomic_store(&s->max_rate, bytes_per_second);
 }
 
 bool session_finished(const struct session *s)

@@ -32,8 +32,9 @@ int session_start(struct session_args *args, struct session **ret_session);
 
 /* From the daemon's thread. */
 void session_stop(struct session *s, enum status why); /* asks; the client is told why; the first one counts */
-bool session_finished(const struct session *s);        /* session_join() will not block */
-void session_join(struct session *s);                  /* waits for the thread and frees */
+void session_limit(struct session *s, uint64_t bytes_per_second); /* within about a second; 0: no limit */
+bool session_finished(const struct session *s);                   /* session_join() will not block */
+void session_join(struct session *s);                             /* waits for the thread and frees */
 
 uint64_t session_pinned(const struct session *s);     /* bytes it was granted */
 uint64_t session_bytes(const struct session *s);      /* of files, moved so far */

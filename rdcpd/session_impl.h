@@ -22,12 +22,13 @@ struct session {
 	struct session_args args;
 	pthread_t thread;
 	atomic_bool finished;
-	atomic_int stop_status;   /* enum status, set before stop_fd is written */
-	struct counters counters; /* published by the thread */
-	struct timespec since;    /* CLOCK_REALTIME */
-	uint64_t since_ns;        /* CLOCK_MONOTONIC */
-	atomic_uint result;       /* see reason.h */
-	int stop_fd;              /* eventfd */
+	atomic_int stop_status;        /* enum status, set before stop_fd is written */
+	atomic_uint_fast64_t max_rate; /* bytes a second; 0: no limit */
+	struct counters counters;      /* published by the thread */
+	struct timespec since;         /* CLOCK_REALTIME */
+	uint64_t since_ns;             /* CLOCK_MONOTONIC */
+	atomic_uint result;            /* see reason.h */
+	int stop_fd;                   /* eventfd */
 	char id[UUID_STR_LEN];
 	char peer_name[NI_MAXHOST];
 	char context[UUID_STR_LEN + NI_MAXHOST + 8]; /* in front of its log lines */

@@ -116,6 +116,19 @@ unsigned int sessions_of(const struct sessions *s, const char *client)
 	return n;
 }
 
+void sessions_share_rates(struct sessions *s, const struct config *config)
+{
+	for (unsigned int i = 0; i < s->places; i++) {
+		const struct config_client *client;
+
+		if (!s->list[i])
+			continue;
+		client = config_client(config, access_grant_name(session_grant(s->list[i])));
+		session_limit(s->list[i],
+			      client && client->max_rate ? client->max_rate / sessions_of(s, client->name) : 0);
+	}
+}
+
 void sessions_report(const struct sessions *s, const struct report_format *format, FILE *out)
 {
 	struct report_session report;

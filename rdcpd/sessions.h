@@ -26,6 +26,9 @@ int sessions_reserve(struct sessions *s, unsigned int places);
 int sessions_start(struct sessions *s, struct session_args *args);
 void sessions_collect(struct sessions *s); /* joins and counts what has ended */
 
+/* What `config` allows a client is shared equally by its sessions. Whenever their number or the configuration changed. */
+void sessions_share_rates(struct sessions *s, const struct config *config);
+
 void sessions_stop(struct sessions *s, enum status why);
 void sessions_end_unwelcome(struct sessions *s, const struct config *config); /* of clients it would not let in */
 

@@ -261,6 +261,66 @@ sessions_of_one_client()
 	await 10 lets_alice_in || fail "it stays busy: $err"
 }
 
+# lasted_at_least MS COMMAND...: COMMAND, a copy, and how long it may not be shorter than
+lasted_at_least()
+{
+	local least=$1 began
+
+	shift
+	clock
+	began=$now
+	"$@"
+	expect_ok
+	clock
+	[ $((now - began)) -ge "$least" ] || fail "it took $((now - began)) ms"
+}
+
+# 800 kB at 400 KiB a second, there and back; then half of that beside another copy, which takes its share
+rate_of_one_client()
+{
+	local from=$here to=$there way=push
+
+	keyed_daemon
+	sed -i "s|^\[client alice\]|&\nmax-rate = 400K|" "$conf"
+	kill -HUP "$daemon"
+	await 10 daemon_says 'configuration reloaded' || fail "no reload: $(<"$log")"
+	identity=(-i "$case_dir/alice")
+	pattern f 800000
+	lasted_at_least 1700 copy f "$host:$there/f"
+	same f "$there/f"
+	lasted_at_least 1700 copy "$host:$there/f" g
+	same f g
+	pattern half 400000
+	pattern long 200000000
+	start_copy long "$host:$there/long"
+	await 10 part_in "$there" || fail "the copy does not begin; $(<"$case_dir/err")"
+	lasted_at_least 1700 copy half "$host:$there/half"
+	same half "$there/half"
+	! gone "$client" || fail "the other copy is over already; $(<"$case_dir/err")"
+	kill -TERM "$client"
+	end_copy 10
+}
+
+# A copy that would take an hour is over soon when the limit is lifted.
+lifted_rate()
+{
+	local from=$here to=$there way=push
+
+	keyed_daemon
+	sed -i "s|^\[client alice\]|&\nmax-rate = 64K|" "$conf"
+	kill -HUP "$daemon"
+	await 10 daemon_says 'configuration reloaded' || fail "no reload: $(<"$log")"
+	identity=(-i "$case_dir/alice")
+	pattern f 200000000
+	start_copy f "$host:$there/f"
+	await 10 part_in "$there" || fail "the copy does not begin; $(<"$case_dir/err")"
+	sed -i "/^max-rate/d" "$conf"
+	kill -HUP "$daemon"
+	end_copy 60
+	expect_ok
+	same f "$there/f"
+}
+
 # From one key to the next: both are good until the old one is taken out of the list.
 rotated_key()
 {
@@ -410,6 +470,8 @@ access()
 	run right_key_from_elsewhere_is_told_as_a_wrong_one address_elsewhere
 	run read_only_client_only_reads read_only_client
 	run sessions_of_one_client_are_limited sessions_of_one_client
+	run rate_of_one_client_is_limited rate_of_one_client
+	run lifted_rate_is_lifted_for_those_who_copy lifted_rate
 	run both_keys_are_good_while_one_is_rotated rotated_key
 	run read_only_export_is_only_read read_only_export
 	run absolute_path_outside_is_refused outside_absolute

@@ -56,17 +56,17 @@ END_TEST
 
 START_TEST(every_key_is_read)
 {
-	struct config *c =
-		load_good("# comment\n; comment\n\n"
-			  "[daemon]\n\tlisten = 10.0.0.1 , [fe80::1]:77\n  auth=key\ntransport = tcp\r\n"
-			  "max-sessions = 5\nmax-pinned = 512m\nhandshake-timeout = 500ms\nidle-timeout = 2min\n"
-			  "max-slot-size = 64K\nmax-slots = 8\nio-threads = 2\npartial-age = 2d\n"
-			  "metrics-file = /m.prom\nstatus-socket = none\n"
-			  "[ export \t a ]\npath = @//a/./\naccess = read-write\n"
-			  "[export b]\npath = @/b\naccess = read-only\nsetuid = yes\n"
-			  "[client one]\nkey-file = @/one.key\nexports = b\n"
-			  "addresses = 192.0.2.0/24, 2001:db8::1\naccess = read-only\nmax-sessions = 2\n"
-			  "[client two]\nkey-file = @/two.key");
+	struct config *c = load_good(
+		"# comment\n; comment\n\n"
+		"[daemon]\n\tlisten = 10.0.0.1 , [fe80::1]:77\n  auth=key\ntransport = tcp\r\n"
+		"max-sessions = 5\nmax-pinned = 512m\nhandshake-timeout = 500ms\nidle-timeout = 2min\n"
+		"max-slot-size = 64K\nmax-slots = 8\nio-threads = 2\npartial-age = 2d\n"
+		"metrics-file = /m.prom\nstatus-socket = none\n"
+		"[ export \t a ]\npath = @//a/./\naccess = read-write\n"
+		"[export b]\npath = @/b\naccess = read-only\nsetuid = yes\n"
+		"[client one]\nkey-file = @/one.key\nexports = b\n"
+		"addresses = 192.0.2.0/24, 2001:db8::1\naccess = read-only\nmax-sessions = 2\nmax-rate = 500M\n"
+		"[client two]\nkey-file = @/two.key");
 	_cleanup_free_ char *a = expand("@/a");
 
 	ck_assert_uint_eq(c->listen_count, 2);
@@ -99,9 +99,13 @@ START_TEST(every_key_is_read)
 	ck_assert_uint_eq(c->clients[0].ranges[1].family, 6);
 	ck_assert(!c->clients[0].writes);
 	ck_assert_uint_eq(c->clients[0].max_sessions, 2);
+	ck_assert_uint_eq(c->clients[0].max_rate, 500 << 20);
+	ck_assert_ptr_eq(config_client(c, c->clients[1].name), &c->clients[1]);
+	ck_assert_ptr_null(config_client(c, "nobody"));
 	ck_assert_uint_eq(c->clients[1].range_count, 0);
 	ck_assert(c->clients[1].writes);
 	ck_assert_uint_eq(c->clients[1].max_sessions, 4096);
+	ck_assert_uint_eq(c->clients[1].max_rate, 0);
 	config_unref(c);
 }
 END_TEST
@@ -284,6 +288,7 @@ static const struct {
 	  "@/rdcpd.conf:7: addresses: '10.0.0.1/8': the address has bits behind the first 8; leave them 0" },
 	{ GOOD "addresses = ,\n", "@/rdcpd.conf:7: client 'one' may connect from no address" },
 	{ GOOD "access = rw\n", "@/rdcpd.conf:7: access: 'rw' is neither 'read-only' nor 'read-write'" },
+	{ GOOD "max-rate = 1K\n", "@/rdcpd.conf:7: max-rate: '1K' is not a size from 64K to 1T, such as 512K or 2G" },
 	{ GOOD "max-sessions = 0\n", "@/rdcpd.conf:7: max-sessions: '0' is not a number from 1 to 4096" },
 	{ GOOD "[client two]\nkey-file = @/one.key\n",
 	  "@/rdcpd.conf:8: client 'two' has the same key as client 'one'" },
