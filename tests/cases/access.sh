@@ -292,7 +292,7 @@ rate_of_one_client()
 	same f g
 	pattern half 400000
 	pattern long 200000000
-	start_copy long "$host:$there/long"
+	start_copy --no-resume long "$host:$there/long"
 	await 10 part_in "$there" || fail "the copy does not begin; $(<"$case_dir/err")"
 	lasted_at_least 1700 copy half "$host:$there/half"
 	same half "$there/half"
