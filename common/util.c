@@ -3,6 +3,7 @@
  * The clock, and text for people. Pure functions, called from everywhere; nothing is owned and nothing fails.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -104,6 +105,17 @@ char *escape_name(const char *name, char *out, size_t size)
 	}
 	out[used] = '\0';
 	return out;
+}
+
+char *last_component(const char *path)
+{
+	size_t len = strlen(path);
+	const char *slash;
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	slash = len > 1 ? memrchr(path, '/', len) : NULL;
+	return slash ? strndup(slash + 1, (size_t)(path + len - slash - 1)) : strndup(path, len);
 }
 
 char *format_size(uint64_t bytes, char out[static 16])

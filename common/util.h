@@ -52,6 +52,9 @@ bool utf8_is_control(uint32_t code);
  */
 char *escape_name(const char *name, char *out, size_t size);
 
+/* The last component of a path, without slashes behind it; "/" when there is none. malloc'ed, NULL: no memory. */
+char *last_component(const char *path);
+
 /* A counted unit for people: "512 B", "1.5 MiB", "2.0 GiB". Returns `out`. */
 char *format_size(uint64_t bytes, char out[static 16]);
 

@@ -62,18 +62,6 @@ bool choose_rules(struct client *c)
 
 /* ---- sources ------------------------------------------------------------------------------------------------ */
 
-static char *last_component(const char *path)
-{
-	size_t len = strlen(path);
-	const char *start;
-
-	while (len > 1 && path[len - 1] == '/')
-		len--;
-	start = memrchr(path, '/', len);
-	start = start && len > 1 ? start + 1 : path;
-	return strndup(start, len - (size_t)(start - path));
-}
-
 static bool has_no_name(const char *component)
 {
 	return strcmp(component, ".") == 0 || strcmp(component, "..") == 0 || strcmp(component, "/") == 0;

@@ -35,20 +35,6 @@ static void free_get(struct serve_get *get)
 	free(get);
 }
 
-/* The last component, for the client's information; "/" and "." have none and will fail as directories. */
-static char *base_name(const char *path)
-{
-	size_t len = strlen(path);
-	const char *slash;
-
-	while (len > 1 && path[len - 1] == '/')
-		len--;
-	slash = memrchr(path, '/', len);
-	if (slash && slash + 1 < path + len)
-		return strndup(slash + 1, (size_t)(path + len - slash - 1));
-	return !strcmp(path, ".") ? strdup("-") : strndup(path, len);
-}
-
 static uint32_t file_flags(uint32_t get_flags)
 {
 	return (get_flags & WIRE_GET_PRESERVE ? WIRE_FILE_PRESERVE : 0) |
@@ -79,7 +65,9 @@ static struct serve_get *new_get(struct serve *sv, const struct wire_get *said)
 	get->item.flags = file_flags(said->flags);
 	get->item.path = get->status == STATUS_OK ? strdup(relative) : strndup(said->path.data, said->path.len);
 	get->item.target = strdup("");
-	get->item.name = get->item.path ? base_name(get->item.path) : NULL;
+	/* For the client's information; an export itself has none, and "/" will fail. */
+	if (get->item.path)
+		get->item.name = last_component(strcmp(get->item.path, ".") != 0 ? get->item.path : "-");
 	get->text = strdup(why);
 	if (get->item.path && get->item.target && get->item.name && get->text)
 		return get;

@@ -168,6 +168,21 @@ START_TEST(the_clock_never_goes_back)
 }
 END_TEST
 
+START_TEST(last_component_is_what_no_slash_ends)
+{
+	static const char *const paths[][2] = { { "a", "a" },   { "/a", "a" }, { "a/b", "b" }, { "a/b//", "b" },
+						{ "/", "/" },   { "//", "/" }, { ".", "." },   { "a/..", ".." },
+						{ "./a", "a" }, { "", "" } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		char *name = last_component(paths[i][0]);
+
+		ck_assert_str_eq(name, paths[i][1]);
+		free(name);
+	}
+}
+END_TEST
+
 Suite *util_suite(void)
 {
 	Suite *s = suite_create("util");
@@ -184,6 +199,10 @@ Suite *util_suite(void)
 	tcase_add_loop_test(tc, a_size_has_a_unit_and_one_digit, 0, ARRAY_SIZE(sizes));
 	tcase_add_test(tc, powers_of_two_are_told_from_the_rest);
 	tcase_add_test(tc, the_clock_never_goes_back);
+	suite_add_tcase(s, tc);
+
+	tc = tcase_create("paths");
+	tcase_add_test(tc, last_component_is_what_no_slash_ends);
 	suite_add_tcase(s, tc);
 	return s;
 }
