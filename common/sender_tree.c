@@ -243,7 +243,8 @@ static const char *why_not(const struct walk_entry *e)
 static int sort_out_link(struct tree *t, const struct walk_entry *e, struct links_file **ret_first)
 {
 	*ret_first = NULL;
-	if (!t->top.hard_links || e->error || !S_ISREG(e->stat.st_mode) || e->stat.st_nlink < 2)
+	if (!t->top.hard_links || e->error || e->stat.st_nlink < 2 ||
+	    !(S_ISREG(e->stat.st_mode) || S_ISLNK(e->stat.st_mode)))
 		return 0;
 	return links_add(&t->links, &e->stat, e->dir, e->name, ret_first);
 }

@@ -30,7 +30,7 @@ facts_of()
 		getfattr -R -P -h -d -e hex -m - . | perl -0ne 'print sort split /(?<=\n\n)/'
 		getfacl -R -P -p -n . 2>&1 | perl -0ne 'print sort split /(?<=\n\n)/'
 		# shellcheck disable=SC2016
-		find . -type f -links +1 -printf '%i %p\n' |
+		find . ! -type d -links +1 -printf '%i %p\n' |
 			perl -ne '/(\d+) (.*)/; push @{$g{$1}}, $2; END { print sort map { join(" ", sort @$_) . "\n" } values %g }'
 	)
 }
@@ -84,6 +84,7 @@ conformance_table()
 		acls_of_files          | echo x >f; echo y >g; setfacl -m u:1234:rw,g:games:r,m:rwx f; setfacl -m u:nobody:--- g; chmod 640 g
 		acls_of_directories    | mkdir d; setfacl -m u:1234:rwx,d:u:nobody:rwx,d:g::---,d:m:rwx d; echo x >d/f; mkdir d/e; setfacl -b d/e; setfacl -k d/e
 		hard_links             | mkdir d e; echo x >a; ln a d/b; ln a e/c; head -c 3000000 /dev/zero >big; ln big d/big; echo y >e/1; ln e/1 e/2; : >none; ln none d/none
+		hard_links_of_symlinks | mkdir d; ln -s nowhere l; ln l d/m; ln l z; touch -h -d @5 l
 		hard_links_with_all    | echo x >a; setfattr -n user.a -v b a; chown 5:6 a; setfacl -m u:1:r a; chmod 4755 a; ln a b; touch -d @-1.5 a
 		symlinks               | ln -s nowhere dangling; ln -s /etc/passwd absolute; ln -s . self; mkdir d; ln -s ../d d/up; ln -s "$(printf %04000d 1)" long; touch -h -d @86399.25 dangling
 		times                  | for t in 0 -1 -86400.5 2147483648 8589934592.123456789; do echo x >"f$t"; mkdir "d$t"; ln -s x "l$t"; touch -h -d "@$t" "f$t" "d$t" "l$t"; done; touch -d @99.000000001 .
