@@ -14,7 +14,6 @@
 #include "util.h"
 
 #define MODE_BITS 0777
-#define OWNER_MAY 0700 /* make files in it, until it is finished */
 
 /* 1: made. 0: it was there. */
 static int make(int parent, const char *name, mode_t mode)
@@ -37,7 +36,7 @@ int outdir_make_in(int parent, const char *name, mode_t mode)
 
 	if (r == 0)
 		r = make(parent, name, mode);
-	return r < 0 ? fail(r, "make directory '%s'", escape_name(name, shown, sizeof(shown))) : 0;
+	return r < 0 ? fail(r, "make directory '%s'", escape_name(name, shown, sizeof(shown))) : r;
 }
 
 /* With a slash behind it as without: it is going to be a directory. */

@@ -13,6 +13,8 @@
 
 #include "outfile.h"
 
+#define OWNER_MAY 0700 /* make files in it: a directory is made with that, until it is finished */
+
 /*
  * The top of a tree, where place_find() says; with PLACE_EXACT also the root itself ("."). Returns its descriptor (O_PATH).
  * *ret_parent is that of the directory it is in, to be synced, or -1; `ret_made`: it was not there before; `ret_entered`: it is
@@ -27,7 +29,7 @@ int outdir_make(int root, const char *path, const char *name, mode_t mode, unsig
  */
 int outdir_look(int root, const char *path, const char *name, unsigned int flags, int *ret_fd, bool *ret_entered);
 
-/* One below: 0, or -ENOTDIR, or as mkdir(2). */
+/* One below. 1: made, 0: it was there; or -ENOTDIR, or as mkdir(2). */
 int outdir_make_in(int parent, const char *name, mode_t mode);
 
 /* What is kept, mode and time, and on stable storage if `sync`. `path` as seen from `top` by a way without symlinks, "" for the top. */

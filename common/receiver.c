@@ -460,6 +460,7 @@ void receiver_free(struct receiver *r)
 	}
 	receive_dir_release(r->dir);
 	receive_dir_release(r->top);
+	names_done(&r->kept);
 	free(r->chunks);
 	free(r->slots);
 	free(r->acks);

@@ -124,7 +124,7 @@ static int look_at_top(struct receive_file *f)
 {
 	f->job_error =
 		outdir_look(f->place.root, f->place.path, f->place.name, f->place.flags, &f->top, &f->out.entered);
-	f->top_made = f->top < 0;
+	f->dir_made = f->top < 0;
 	return f->job_error;
 }
 

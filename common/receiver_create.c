@@ -159,10 +159,28 @@ static void open_dir(struct receiver *r)
 static void run_make_top(struct receive_file *f)
 {
 	int fd = outdir_make(f->place.root, f->place.path, f->place.name, f->said.mode, f->place.flags, &f->out.dir_fd,
-			     &f->top_made, &f->out.entered);
+			     &f->dir_made, &f->out.entered);
 
 	f->job_error = fd < 0 ? fd : 0;
 	f->top = fd;
+}
+
+/*
+ * A directory that was there keeps its mode unless it is to be preserved. Only those need be remembered that the sender comes back to:
+ * without the bits that it takes to fill them.
+ */
+static int remember_kept(struct receive_file *f)
+{
+	struct receiver *r = f->receiver;
+	int error = 0;
+
+	if (f->dir_made || (f->said.flags & WIRE_FILE_PRESERVE) || !(~f->said.mode & OWNER_MAY))
+		return 0;
+	if (!r->kept.max)
+		error = names_init(&r->kept, NAMES_MAX);
+	if (error == 0)
+		error = names_add(&r->kept, NULL, 0, f->place.path, strlen(f->place.path));
+	return error < 0 ? error : 0;
 }
 
 /* Worker: the directory itself, or its attributes when all that is in it is there. */
@@ -176,6 +194,8 @@ static void run_make_dir(struct io_job *job)
 	if (receive_file_is_dry(f)) {
 		receive_file_look_at_dir(f);
 	} else if (f->said.flags & WIRE_FILE_LEAVE) {
+		if (f->keeps_mode)
+			attrs.mode |= OWNER_MAY; /* nothing to be given to it */
 		if (f->dir->top && (size_t)snprintf(path, sizeof(path), "%s%s%s", f->dir->path,
 						    *f->dir->path ? "/" : "", f->place.name) >= sizeof(path))
 			f->job_error = -ENAMETOOLONG;
@@ -183,6 +203,7 @@ static void run_make_dir(struct io_job *job)
 			f->job_error = outdir_finish(f->dir->top ? f->dir->top->fd : f->dir->fd, path, &attrs, sync);
 	} else if (f->dir) {
 		f->job_error = outdir_make_in(f->dir->fd, f->place.name, f->said.mode);
+		f->dir_made = f->job_error > 0;
 		f->out.dir_fd = f->dir->fd;
 		f->out.dir_is_lent = true;
 	} else {
@@ -216,7 +237,7 @@ static int take_top(struct receiver *r, struct receive_file *f)
 	}
 	top->fd = f->top;
 	top->opened = true;
-	top->made = f->top_made;
+	top->made = f->dir_made;
 	top->users = 1;
 	receive_dir_release(r->top);
 	r->top = top;
@@ -241,6 +262,8 @@ static void on_dir_made(struct io_job *job)
 	f->out.entered = false;
 	if (is_top && f->job_error == 0)
 		f->job_error = take_top(r, f);
+	if (f->job_error >= 0 && !(f->said.flags & WIRE_FILE_LEAVE))
+		f->job_error = remember_kept(f);
 	if (receiver_job_ended(r))
 		made(f);
 }
@@ -374,6 +397,8 @@ static void begin(struct receiver *r, struct receive_file *f)
 		made(f);
 	} else if (f->said.flags & WIRE_FILE_DIRECTORY) {
 		f->state = FILE_OPENING;
+		f->keeps_mode = (f->said.flags & WIRE_FILE_LEAVE) && r->kept.count &&
+				names_contains(&r->kept, NULL, 0, f->place.path, strlen(f->place.path));
 		r->barrier = true;
 		receiver_submit_quick(r, &f->job, run_make_dir, on_dir_made);
 	} else if (is_here(f)) {

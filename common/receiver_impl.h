@@ -12,6 +12,7 @@
 #include "ioqueue.h"
 #include "layout.h"
 #include "loop.h"
+#include "names.h"
 #include "outfile.h"
 #include "rate.h"
 #include "receiver.h"
@@ -70,8 +71,9 @@ struct receive_file {
 	struct receive_file *next; /* queued, staged, or in a flush */
 	struct receive_dir *dir;   /* below a top: where it is made; of a top that is left: that */
 	int top;                   /* of a top that was made: its descriptor, for the receiver */
-	bool top_made;
-	char *link; /* what LINK said, or NULL */
+	bool dir_made;             /* a directory: it was not there before */
+	bool keeps_mode;           /* a directory that is left: it was */
+	char *link;                /* what LINK said, or NULL */
 	uint8_t *blob;
 	size_t blob_len, blob_room;   /* what ATTRIBUTES have said so far */
 	struct attributes attributes; /* the same from CLOSE on, borrows blob */
@@ -121,6 +123,7 @@ struct receiver {
 	struct receive_dir *top; /* or NULL */
 	uint32_t top_request;
 	struct receive_place top_place;
+	struct names kept; /* directories that were there, of those that are to be left; by path */
 	struct receive_file *staged, **staged_tail;
 	unsigned int staged_count;
 	uint64_t flushes;

@@ -301,6 +301,21 @@ read_only_directories()
 	same_tree "$from/src" "$to/dst2" "%m"
 }
 
+kept_modes()
+{
+	mkdir -p "$from/src/a/b" "$to/src/a"
+	text "$from/src/a/b/f" content
+	chmod 0555 "$from/src/a/b" "$from/src/a" "$from/src"
+	chmod 0750 "$to/src/a"
+	chmod 0711 "$to/src"
+	transfer -r src .
+	expect_ok
+	[ "$(stat -c %a "$to/src" "$to/src/a" "$to/src/a/b")" = $'711\n750\n555' ] || fail "$(stat -c '%n %a' "$to/src" "$to/src/a"*)"
+	transfer -rp src .
+	expect_ok
+	exactly_same_tree "$from/src" "$to/src"
+}
+
 unreadable()
 {
 	some_tree "$from/src"
@@ -558,6 +573,7 @@ trees()
 	both generated_trees_are_what_cp_makes_of_them generated "${seeds[@]}"
 	both directories_keep_their_times times_of_directories
 	both read_only_directories_are_filled read_only_directories
+	both directories_that_were_there_keep_their_mode kept_modes
 	both unreadable_entries_are_named_and_the_rest_arrives unreadable
 	both unreadable_directory_is_an_error unreadable_top
 	both special_files_are_named_and_the_rest_arrives special_files

@@ -213,7 +213,7 @@ START_TEST(directory_can_be_filled_until_it_is_finished)
 {
 	struct stat st;
 
-	ck_assert_int_eq(outdir_make_in(tree_root, "new", 04000), 0);
+	ck_assert_int_eq(outdir_make_in(tree_root, "new", 04000), 1);
 	ck_assert_int_eq(stat("root/new", &st), 0);
 	ck_assert_uint_eq(st.st_mode & 07777, 0700);
 	ck_assert_int_eq(outdir_make_in(tree_root, "new", 0755), 0);
