@@ -47,6 +47,11 @@ int beneath_open_nofollow(int top, const char *path, int flags, mode_t mode)
 	return open_confined(top, *path ? path : ".", flags, mode, RESOLVE_NO_SYMLINKS);
 }
 
+int beneath_open_here(int dir, const char *name, int flags)
+{
+	return open_confined(dir, name, flags | O_NOFOLLOW, 0, RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
+}
+
 int beneath_open_parent(int root, const char *path, char ret_name[static NAME_MAX + 1])
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;

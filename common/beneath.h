@@ -20,6 +20,9 @@ int beneath_open(int root, const char *path, int flags, mode_t mode);
  */
 int beneath_open_nofollow(int top, const char *path, int flags, mode_t mode);
 
+/* One component of `dir` that is on the same file system, and no symlink (-ELOOP). -EXDEV: something is mounted there. */
+int beneath_open_here(int dir, const char *name, int flags);
+
 /*
  * Opens the directory that holds the last component of `path` (O_PATH) and gives that component.
  * -EINVAL: there is none to speak of ("", ".", "..", "/" or a trailing slash). -ENAMETOOLONG: beyond NAME_MAX.

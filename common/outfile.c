@@ -16,31 +16,27 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/fsuid.h>
 #include <sys/random.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include "beneath.h"
 #include "cleanup.h"
 #include "error.h"
 #include "log.h"
-#include "outfile.h"
+#include "outfile_impl.h"
 #include "place.h"
 #include "stream.h"
 #include "sys.h"
 #include "util.h"
 
 #define TEMP_SUFFIX ".rdcp-part"
-#define TEMP_RANDOM 8                                                          /* characters of five bits */
 #define TEMP_ROOM (NAME_MAX - 1 - 1 - TEMP_RANDOM - (sizeof(TEMP_SUFFIX) - 1)) /* what is left for the name */
 #define TEMP_ROOM_SHORT 16 /* on file systems whose names are shorter than NAME_MAX, such as ecryptfs */
 #define TEMP_TRIES 16
-#define PERMISSIONS 0777     /* what a peer can ask for */
-#define SPECIAL 07000        /* setuid, setgid, sticky: only with outfile_attrs.special */
-#define HASH_STEP (64 * KIB) /* on the stack of a worker */
+#define PERMISSIONS 0777 /* what a peer can ask for */
+#define SPECIAL 07000    /* setuid, setgid, sticky: only with outfile_attrs.special */
 
 void outfile_init(struct outfile *f)
 {
@@ -48,6 +44,7 @@ void outfile_init(struct outfile *f)
 	f->dir_fd = -1;
 	f->fd = -1;
 	f->direct_fd = -1;
+	f->part_fd = -1;
 }
 
 /* ---- create ------------------------------------------------------------------------------------------------- */
@@ -135,6 +132,11 @@ static void name_temp(struct outfile *f, size_t room, const uint8_t bytes[static
 	snprintf(f->temp, sizeof(f->temp), ".%.*s.%s" TEMP_SUFFIX, (int)cut_name(f->name, room), f->name, middle);
 }
 
+void outfile_name_temp(struct outfile *f, const uint8_t bytes[static TEMP_RANDOM])
+{
+	name_temp(f, TEMP_ROOM, bytes);
+}
+
 /* Gives it a temporary name and calls `make` until that succeeds, or fails for another reason than the name. */
 static int with_temp(struct outfile *f, int (*make)(struct outfile *f, const void *data), const void *data)
 {
@@ -167,48 +169,13 @@ static int make_file(struct outfile *f, const void *data)
 	return f->fd < 0 ? -errno : 0;
 }
 
-/* Only one can have it, and only under the name that it was opened by. */
-static bool is_ours_alone(const struct outfile *f, int fd)
-{
-	struct stat st, named;
-
-	if (sys_fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1 ||
-	    st.st_uid != (uid_t)setfsuid((uid_t)-1))
-		return false;
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0 || sys_fstatat(f->dir_fd, f->temp, &named, AT_SYMLINK_NOFOLLOW) < 0)
-		return false;
-	return named.st_dev == st.st_dev && named.st_ino == st.st_ino;
-}
-
-/* False: there is none to be had, or it is somebody else's; any other name will do then. */
-static bool take_resumable(struct outfile *f)
-{
-	_cleanup_close_ int fd = -1;
-	uint8_t bytes[TEMP_RANDOM];
-	struct stat st;
-
-	for (int i = 0; i < TEMP_RANDOM; i++)
-		bytes[i] = (uint8_t)(f->id >> (5 * i));
-	name_temp(f, TEMP_ROOM, bytes);
-	fd = sys_openat(f->dir_fd, f->temp, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-	if (fd < 0 || !is_ours_alone(f, fd) || sys_fstat(fd, &st) < 0) {
-		f->temp[0] = '\0';
-		return false;
-	}
-	f->held = (uint64_t)st.st_size;
-	f->fd = steal_fd(fd);
-	f->is_resumable = true;
-	f->has_mode = false;
-	return true;
-}
-
 /* `mode`: what the temporary is made with. */
 static int open_temp(struct outfile *f, mode_t mode, unsigned int flags)
 {
-	int r;
+	int r = flags & OUTFILE_RESUME ? outfile_take_resumable(f) : 0;
 
-	if ((flags & OUTFILE_RESUME) && take_resumable(f))
-		return 0;
+	if (r)
+		return r < 0 ? r : 0;
 	r = with_temp(f, make_file, &mode);
 	/* Who removes what crashes left behind sees that it is in use; where there are no locks its age has to do, and what is whole in
 	 * a moment needs none. */
@@ -222,9 +189,18 @@ static int make_symlink(struct outfile *f, const void *data)
 	return sys_symlinkat(data, f->dir_fd, f->temp) < 0 ? -errno : 0;
 }
 
-int outfile_create(struct outfile *f, int root, const char *path, const char *name, unsigned int flags)
+static int give_up(struct outfile *f, int r, const char *name)
 {
 	char shown[512];
+	bool part_failed = f->part_failed;
+
+	outfile_discard(f);
+	f->part_failed = part_failed;
+	return fail(r, "create '%s'", escape_name(name, shown, sizeof(shown)));
+}
+
+int outfile_create(struct outfile *f, int root, const char *path, const char *name, unsigned int flags)
+{
 	struct stat st;
 	int r;
 
@@ -236,10 +212,7 @@ int outfile_create(struct outfile *f, int root, const char *path, const char *na
 		r = check_link(root, path, name);
 	if (r >= 0)
 		r = open_temp(f, 0600, flags);
-	if (r >= 0)
-		return 0;
-	outfile_discard(f);
-	return fail(r, "create '%s'", escape_name(path, shown, sizeof(shown)));
+	return r < 0 ? give_up(f, r, path) : 0;
 }
 
 /* Common to all that is made in a directory that is open: `dir` is lent to f. */
@@ -254,14 +227,6 @@ static int take_place(struct outfile *f, int dir, const char *name, unsigned int
 	f->dir_is_lent = true;
 	memcpy(f->name, name, strlen(name) + 1);
 	return flags & OUTFILE_FRESH ? 0 : check_destination(f, flags, &st);
-}
-
-static int give_up(struct outfile *f, int r, const char *name)
-{
-	char shown[512];
-
-	outfile_discard(f);
-	return fail(r, "create '%s'", escape_name(name, shown, sizeof(shown)));
 }
 
 int outfile_create_in(struct outfile *f, int dir, const char *name, mode_t mode, unsigned int flags)
@@ -468,33 +433,6 @@ int outfile_finish(struct outfile *f, uint64_t size, const struct outfile_attrs 
 	return r < 0 ? fail(r, "set the mode") : 0;
 }
 
-int outfile_hash(const struct outfile *f, uint64_t offset, size_t len, uint64_t *ret_hash)
-{
-	XXH3_state_t *state = XXH3_createState();
-	uint8_t buf[HASH_STEP];
-	int r = state ? 0 : -ENOMEM;
-
-	if (state)
-		XXH3_64bits_reset(state);
-	while (len && r == 0) {
-		ssize_t n = sys_pread(f->fd, buf, min_size(len, sizeof(buf)), (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			r = fail(n < 0 ? -errno : -EIO, "read back at %llu", (unsigned long long)offset);
-			break;
-		}
-		XXH3_64bits_update(state, buf, (size_t)n);
-		offset += (uint64_t)n;
-		len -= (size_t)n;
-	}
-	if (r == 0)
-		*ret_hash = XXH3_64bits_digest(state);
-	XXH3_freeState(state);
-	return r;
-}
-
 int outfile_sync(const struct outfile *f)
 {
 	int r;
@@ -514,13 +452,15 @@ int outfile_sync(const struct outfile *f)
 /* On a file system without RENAME_NOREPLACE (NFS) a hard link refuses to replace just as well. */
 static int rename_no_replace(const struct outfile *f)
 {
-	if (sys_renameat2(f->dir_fd, f->temp, f->name, RENAME_NOREPLACE) >= 0)
+	int from = outfile_temp_dir(f);
+
+	if (sys_renameat2(from, f->temp, f->dir_fd, f->name, RENAME_NOREPLACE) >= 0)
 		return 0;
 	if (errno != EINVAL && errno != ENOSYS)
 		return -errno;
-	if (sys_linkat(f->dir_fd, f->temp, f->dir_fd, f->name) < 0)
+	if (sys_linkat(from, f->temp, f->dir_fd, f->name) < 0)
 		return -errno;
-	if (sys_unlinkat(f->dir_fd, f->temp) < 0)
+	if (sys_unlinkat(from, f->temp) < 0)
 		log_warning("cannot remove a temporary name: %m, ignoring");
 	return 0;
 }
@@ -544,7 +484,7 @@ int outfile_commit(struct outfile *f, unsigned int flags)
 		return fail(-errno, "close"); /* NFS, quotas: a write that failed late */
 	if (flags & PLACE_NO_CLOBBER)
 		r = rename_no_replace(f);
-	else if (sys_renameat2(f->dir_fd, f->temp, f->name, 0) < 0)
+	else if (sys_renameat2(outfile_temp_dir(f), f->temp, f->dir_fd, f->name, 0) < 0)
 		r = -errno;
 	if (r < 0)
 		return fail(r, "rename to '%s'", escape_name(f->name, shown, sizeof(shown)));
@@ -552,6 +492,7 @@ int outfile_commit(struct outfile *f, unsigned int flags)
 	if (f->is_hard_link && sys_unlinkat(f->dir_fd, f->temp) < 0 && errno != ENOENT)
 		return fail(-errno, "remove '%s'", f->temp);
 	f->temp[0] = '\0';
+	outfile_close_part_dir(f);
 	return 0;
 }
 
@@ -573,26 +514,14 @@ void outfile_discard(struct outfile *f)
 {
 	char shown[512];
 
-	if (f->temp[0] && sys_unlinkat(f->dir_fd, f->temp) < 0 && errno != ENOENT)
+	if (f->temp[0] && sys_unlinkat(outfile_temp_dir(f), f->temp) < 0 && errno != ENOENT)
 		log_warning("cannot remove '%s': %m, ignoring", escape_name(f->temp, shown, sizeof(shown)));
 	if (f->fd >= 0 && !f->stream)
 		sys_close(f->fd); /* its content does not matter; removed first, while it is locked */
 	if (f->direct_fd >= 0)
 		sys_close(f->direct_fd);
+	outfile_close_part_dir(f);
 	if (f->dir_fd >= 0 && !f->dir_is_lent)
 		close(f->dir_fd);
 	outfile_init(f);
-}
-
-void outfile_leave(struct outfile *f)
-{
-	struct stat st;
-
-	if (f->is_resumable && sys_fstat(f->fd, &st) == 0 && st.st_size) {
-		/* what was reserved behind its end is given back */
-		if (sys_ftruncate(f->fd, st.st_size) < 0)
-			log_debug("truncate a temporary: %m, ignoring");
-		f->temp[0] = '\0';
-	}
-	outfile_discard(f);
 }

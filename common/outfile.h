@@ -7,7 +7,7 @@
  *   outfile_discard at any time removes the temporary and closes everything; after commit it only closes.
  *
  * The temporary is '.NAME.XXXXXXXX.rdcp-part' beside the destination (NAME is cut so that it fits NAME_MAX), made
- * with O_EXCL.
+ * with O_EXCL. One that is to be gone on with has a name that can be found again, and may be in a directory beside the destination.
  */
 #ifndef RDCP_OUTFILE_H
 #define RDCP_OUTFILE_H
@@ -49,7 +49,11 @@ struct outfile {
 	struct stream *stream; /* it is no file but this, borrowed; or NULL */
 	uint64_t id;           /* with OUTFILE_RESUME, set by the caller: of the file that it is to become */
 	bool is_resumable;     /* its temporary name is that of `id`, and it is locked */
-	uint64_t held;         /* bytes that were in it before */
+	const char *
+		part_name; /* set with `id`, borrowed: its temporary goes into this directory in that of the destination; or NULL */
+	int part_fd;      /* that directory, O_PATH; -1: the temporary is beside the destination */
+	bool part_failed; /* it could not be created because of that directory */
+	uint64_t held;    /* bytes that were in it before */
 	char name[NAME_MAX + 1];
 	char temp[NAME_MAX + 1]; /* "" when there is none on disk */
 };
@@ -71,7 +75,8 @@ void outfile_init(struct outfile *f);
  * -EISDIR: the destination is a directory. -ENOTSUP: it is a FIFO, socket or device. A symlink as the last component is
  * replaced, not followed, unless it leads to a directory: `path` is entered, `path`/`name` is -EISDIR. One that leads
  * out of the root is -EXDEV. Else as open(2).
- * On failure nothing is open and nothing was made.
+ * On failure nothing is open and nothing was made, but directories on the way. With `part_failed`: -EXDEV: `part_name` is on another
+ * file system. -ENOTDIR: it is no directory, or a symlink. Else as mkdir(2), open(2).
  */
 int outfile_create(struct outfile *f, int root, const char *path, const char *name, unsigned int flags);
 
@@ -128,8 +133,8 @@ void outfile_end_reread(const struct outfile *f);
 /* Size and attributes, still under the temporary name: ftruncate, what is kept, times, chmod last. -EINVAL: mtime is no time. */
 int outfile_finish(struct outfile *f, uint64_t size, const struct outfile_attrs *attrs);
 
-/* XXH3_64bits of `len` bytes that are in it. -EIO: there are fewer. */
-int outfile_hash(const struct outfile *f, uint64_t offset, size_t len, uint64_t *ret_hash);
+/* What is in it already. -EIO: there is less. */
+int outfile_read(const struct outfile *f, void *buf, size_t len, uint64_t offset);
 
 int outfile_sync(const struct outfile *f); /* fsync(2) of the file */
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "error.h"
-#include "outfile.h"
+#include "outfile_impl.h"
 #include "sys.h"
 #include "util.h"
 
@@ -18,7 +18,8 @@
 void outfile_go_direct(struct outfile *f)
 {
 	if (f->fd >= 0 && !f->stream && f->direct_fd < 0)
-		f->direct_fd = sys_openat(f->dir_fd, f->temp, O_WRONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC, 0);
+		f->direct_fd =
+			sys_openat(outfile_temp_dir(f), f->temp, O_WRONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC, 0);
 }
 
 ssize_t outfile_write_direct(const struct outfile *f, const void *buf, size_t len, uint64_t offset)

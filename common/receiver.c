@@ -16,6 +16,7 @@
 
 #include "log.h"
 #include "peer.h"
+#include "place.h"
 #include "receiver_impl.h"
 #include "slab.h"
 #include "stream.h"
@@ -474,6 +475,21 @@ void receiver_limit(struct receiver *r, uint64_t bytes_per_second)
 	rate_set(&r->rate, bytes_per_second);
 	r->limit_due = true;
 	send_limit(r);
+}
+
+int receiver_keep_partials_in(struct receiver *r, const struct wire_text *name)
+{
+	char dir[sizeof(r->partial_dir)];
+	int error;
+
+	snprintf(dir, sizeof(dir), "%.*s", (int)min_size(name->len, sizeof(dir) - 1), name->data);
+	error = place_check_name(dir);
+	if (error < 0)
+		return error;
+	if (r->next_file || *r->partial_dir)
+		return -EALREADY;
+	memcpy(r->partial_dir, dir, sizeof(dir));
+	return 0;
 }
 
 void receiver_stop(struct receiver *r)

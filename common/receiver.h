@@ -23,7 +23,7 @@ struct peer;
 struct slab;
 struct stream;
 
-#define RECEIVER_MAX_FILES 256 /* between FILE and RESULT in one session; a large one has two descriptors */
+#define RECEIVER_MAX_FILES 256 /* between FILE and RESULT in one session; a large one has three descriptors */
 
 /* Where a file goes, see outfile_create(). */
 struct receive_place {
@@ -83,6 +83,12 @@ void receiver_free(struct receiver *r);
  * Not before the peer may be talked to.
  */
 void receiver_limit(struct receiver *r, uint64_t bytes_per_second);
+
+/*
+ * Where temporaries that may be gone on with are kept: in this directory beside each destination, made when it is missing and removed when
+ * it is empty. -EINVAL: it is not one name. -EALREADY: after the first file, or for the second time.
+ */
+int receiver_keep_partials_in(struct receiver *r, const struct wire_text *name);
 
 /* Nothing more is stored; idle() follows, at once when no job is in flight. */
 void receiver_stop(struct receiver *r);

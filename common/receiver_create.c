@@ -211,6 +211,15 @@ static void run_make_dir(struct io_job *job)
 	}
 }
 
+static void fail_in_partial_dir(struct receive_file *f)
+{
+	char text[WIRE_TEXT_MAX + 1];
+
+	snprintf(text, sizeof(text), "the directory for partial files, '%.160s': %s", f->receiver->partial_dir,
+		 f->job_error == -EXDEV ? "it is on another file system" : strerror(-f->job_error));
+	receive_file_fail(f, STATUS_FAILED, text);
+}
+
 /* Also when there was nothing to make: to the next station. */
 static void made(struct receive_file *f)
 {
@@ -219,6 +228,8 @@ static void made(struct receive_file *f)
 		append_component(&f->place, f->place.name);
 	if (f->skip)
 		receive_file_fail(f, STATUS_SKIPPED, f->skip);
+	if (f->out.part_failed)
+		fail_in_partial_dir(f);
 	if (f->job_error < 0)
 		receive_file_fail_at_destination(f, f->job_error);
 	receive_file_store_waiting(f);
@@ -287,6 +298,7 @@ static int create(struct receive_file *f)
 	if (f->said.flags & WIRE_FILE_RESUME) {
 		flags |= OUTFILE_RESUME;
 		f->out.id = receive_file_id(&f->said);
+		f->out.part_name = *f->receiver->partial_dir ? f->receiver->partial_dir : NULL;
 	}
 	if (!f->dir)
 		return outfile_create(&f->out, f->place.root, f->place.path, f->place.name, flags);

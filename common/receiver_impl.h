@@ -142,6 +142,7 @@ struct receiver {
 	size_t attributes_len; /* of all files */
 	unsigned int jobs;
 	bool end_heard, done_sent, stopped;
+	char partial_dir[NAME_MAX + 1];    /* "": temporaries are beside their destinations */
 	uint64_t stored_bytes, held_bytes; /* held: of the stored ones, those that were here before */
 	uint64_t found_files, found_bytes;
 };

@@ -125,9 +125,9 @@ static inline int sys_close(int fd)
 	return sys_fails("close") ? -1 : r;
 }
 
-static inline int sys_renameat2(int dir, const char *from, const char *to, unsigned int flags)
+static inline int sys_renameat2(int from_dir, const char *from, int dir, const char *to, unsigned int flags)
 {
-	return sys_fails("rename") ? -1 : renameat2(dir, from, dir, to, flags);
+	return sys_fails("rename") ? -1 : renameat2(from_dir, from, dir, to, flags);
 }
 
 static inline int sys_linkat(int from_dir, const char *from, int dir, const char *to)
@@ -158,6 +158,11 @@ static inline int sys_utimensat(int dir, const char *path, const struct timespec
 static inline int sys_unlinkat(int dir, const char *path)
 {
 	return sys_fails("unlink") ? -1 : unlinkat(dir, path, 0);
+}
+
+static inline int sys_rmdirat(int dir, const char *path)
+{
+	return sys_fails("rmdir") ? -1 : unlinkat(dir, path, AT_REMOVEDIR);
 }
 
 static inline int sys_fchownat(int dir, const char *path, uid_t uid, gid_t gid, int flags)

@@ -83,6 +83,14 @@ static void get_file(struct reader *r, struct wire_record *rec)
 	f->name = get_rest(r, WIRE_NAME_MAX);
 }
 
+/* One component that can be a name. */
+static bool name_ok(struct wire_text n)
+{
+	if (!text_ok(n, 1, WIRE_NAME_MAX) || memchr(n.data, '/', n.len))
+		return false;
+	return !(n.data[0] == '.' && (n.len == 1 || (n.len == 2 && n.data[1] == '.')));
+}
+
 static bool kind_ok(const struct wire_file *f)
 {
 	uint32_t kind = f->flags & FILE_KINDS;
@@ -99,15 +107,12 @@ static bool kind_ok(const struct wire_file *f)
 static bool file_ok(const struct wire_record *rec)
 {
 	const struct wire_file *f = &rec->file;
-	struct wire_text n = f->name;
 
 	if ((f->flags & ~(uint32_t)FILE_FLAGS) || f->mode > 07777)
 		return false;
 	if (f->size > INT64_MAX || f->mtime_nsec >= NSEC_PER_SEC || !kind_ok(f))
 		return false;
-	if (!text_ok(f->path, 0, WIRE_PATH_MAX) || !text_ok(n, 1, WIRE_NAME_MAX) || memchr(n.data, '/', n.len))
-		return false;
-	return !(n.data[0] == '.' && (n.len == 1 || (n.len == 2 && n.data[1] == '.')));
+	return text_ok(f->path, 0, WIRE_PATH_MAX) && name_ok(f->name);
 }
 
 /* DATA: 0 file u32, 4 slot u16, 6 flags u16, 8 slot_off u32, 12 len u32, 16 offset u64, 24 hash u64 */
@@ -346,6 +351,22 @@ static void get_limit(struct reader *r, struct wire_record *rec)
 	rec->limit.bytes_per_second = get_u64(r);
 }
 
+/* PARTIAL: all of it is name */
+static void put_partial(struct writer *w, const struct wire_record *rec)
+{
+	put_bytes(w, rec->partial.name.data, rec->partial.name.len);
+}
+
+static void get_partial(struct reader *r, struct wire_record *rec)
+{
+	rec->partial.name = get_rest(r, WIRE_NAME_MAX);
+}
+
+static bool partial_ok(const struct wire_record *rec)
+{
+	return name_ok(rec->partial.name);
+}
+
 /* ATTRIBUTES: 0 file u32, the rest is piece */
 static void put_attributes(struct writer *w, const struct wire_record *rec)
 {
@@ -466,6 +487,7 @@ static const struct record_kind {
 	[WIRE_FILTER] = { "FILTER", put_filter, get_filter, filter_ok },
 	[WIRE_ENTRY] = { "ENTRY", put_entry, get_entry, entry_ok },
 	[WIRE_LIMIT] = { "LIMIT", put_limit, get_limit, any_ok },
+	[WIRE_PARTIAL] = { "PARTIAL", put_partial, get_partial, partial_ok },
 };
 
 static const struct record_kind *find_kind(unsigned int type)

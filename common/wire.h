@@ -123,6 +123,7 @@ enum wire_type {
 	WIRE_ENTRY,           /* daemon of a pull: one of the names that a GET with LIST asks for */
 	WIRE_LIMIT,           /* receiver -> sender: no faster than that, from now on */
 	WIRE_SUM = 20,        /* sender -> receiver, right after FILE with CHECKSUM: of all its bytes */
+	WIRE_PARTIAL, /* client of a push, before its first FILE: where to keep what may be left of large files */
 	WIRE_TYPE_END
 };
 
@@ -296,6 +297,11 @@ struct wire_sum {
 	uint8_t sum[WIRE_DIGEST_SIZE]; /* XXH3_128bits, canonical */
 };
 
+/* A directory in that of each destination: made when it is missing, and removed when it is empty. */
+struct wire_partial {
+	struct wire_text name; /* as FILE.name */
+};
+
 struct wire_limit {
 	uint64_t bytes_per_second; /* not 0 */
 };
@@ -353,6 +359,7 @@ struct wire_record {
 		struct wire_filter filter;
 		struct wire_entry entry;
 		struct wire_limit limit;
+		struct wire_partial partial;
 		struct wire_ping ping;     /* PING, PONG */
 		struct wire_status status; /* DONE, ERROR */
 	};

@@ -396,7 +396,7 @@ static void tear_down(struct client *c)
 	c->io = NULL;
 	c->connect = (struct connect){ 0 };
 	c->next_source = c->next_rule = 0;
-	c->window_sent = c->gets_ended = c->connected = c->closed = c->idle = c->told = false;
+	c->window_sent = c->gets_ended = c->partial_said = c->connected = c->closed = c->idle = c->told = false;
 }
 
 /* With several sources it is worth telling which of them need not be copied again. */

@@ -83,6 +83,7 @@ struct client {
 	struct sender *sender;        /* push */
 	struct receiver *receiver;    /* pull */
 	bool window_sent, gets_ended; /* pull */
+	bool partial_said;            /* push */
 	unsigned int next_rule;       /* pull: of the filter, to be said */
 	unsigned int max_files;       /* of the daemon */
 	uint64_t base;                /* of our slab, for the daemon to write to */

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/place.h"
 #include "common/slab.h"
 #include "common/util.h"
 #include "common/wire.h"
@@ -66,6 +67,7 @@ static const struct row rows[] = {
 	{ 'L', "dereference", NULL, "follow symlinks in directories", YES, FIELD(follow), 0, 0 },
 	{ 0, "no-clobber", NULL, "leave files alone that exist already", YES, FIELD(no_clobber), 0, 0 },
 	{ 0, "mkpath", NULL, "make missing directories on the way", YES, FIELD(make_path), 0, 0 },
+	{ 0, "partial-dir", "DIR", "directory for what is left of large files", TEXT, FIELD(partial_dir), 0, 0 },
 	{ 0, "no-resume", NULL, "start over, and leave nothing to go on with", YES, FIELD(no_resume), 0, 0 },
 	{ 0, "no-sparse", NULL, "send holes as zeros", YES, FIELD(dense), 0, 0 },
 	{ 'u', "update", NULL, "skip what is as new there, or newer", YES, FIELD(update), 0, 0 },
@@ -340,6 +342,7 @@ static int parse_options(const struct parse *p, int argc, char **argv, struct op
 {
 	char letters[2 * ARRAY_SIZE(rows) + 2];
 	struct option longs[ARRAY_SIZE(rows) + 1];
+	char shown[64];
 	int c, r;
 
 	make_getopt_tables(letters, longs);
@@ -358,6 +361,12 @@ static int parse_options(const struct parse *p, int argc, char **argv, struct op
 	}
 	if (o->archive)
 		o->recursive = o->preserve = true;
+	if (o->partial_dir && place_check_name(o->partial_dir) < 0)
+		return refuse(p, -EINVAL,
+			      "--partial-dir takes one name, of a directory beside the destination, not '%s'",
+			      escape_name(o->partial_dir, shown, sizeof(shown)));
+	if (o->partial_dir && o->no_resume)
+		return refuse(p, -EINVAL, "with --no-resume nothing is left that --partial-dir could keep");
 	if (o->slot_log2 + o->slots_log2 > MAX_WINDOW_LOG2)
 		return refuse(p, -EINVAL, "--slot-size times --slots is more than 4 GiB of memory");
 	return 0;

@@ -66,8 +66,9 @@ struct options {
 	struct options_rule *rules; /* owned */
 	unsigned int rule_count;
 	bool update, skip_held, dry_run, remove_sources;
-	const char *files_from; /* names beneath the one source; "-" is standard input; NULL: none. Borrowed */
-	bool from0;             /* names and rules from files end with NUL bytes */
+	const char *partial_dir; /* one name; NULL: beside the destination. Borrowed */
+	const char *files_from;  /* names beneath the one source; "-" is standard input; NULL: none. Borrowed */
+	bool from0;              /* names and rules from files end with NUL bytes */
 
 	/* COPY: at least one source; either the target is remote and all sources local (push), or all sources are at one host
 	 * and the target is local (pull). LIST: one source, at a host, as in a pull. DOCTOR: no source; target is the host, or its text is NULL. */

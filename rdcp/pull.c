@@ -240,12 +240,15 @@ void pull_on_writable(struct client *c)
 
 int pull_start(struct client *c)
 {
+	const struct wire_text partials = wire_text(c->options->partial_dir ? c->options->partial_dir : "");
 	int r = 0;
 
 	if (location_is_stream(&c->options->target))
 		r = stream_init(&c->stream, STDOUT_FILENO);
 	if (r == 0)
 		r = receiver_new(&c->peer, &c->slab, c->io, &events, c, &c->receiver);
+	if (r == 0 && partials.len)
+		r = receiver_keep_partials_in(c->receiver, &partials);
 	if (r == 0)
 		pull_on_writable(c);
 	return r;

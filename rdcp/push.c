@@ -54,11 +54,25 @@ void push_check_sources(struct client *c)
 	}
 }
 
+/* Before the first FILE. */
+static bool say_partial(struct client *c)
+{
+	struct wire_record rec = { .type = WIRE_PARTIAL };
+
+	if (!c->options->partial_dir || c->partial_said)
+		return true;
+	rec.partial.name = wire_text(c->options->partial_dir);
+	c->partial_said = peer_send(&c->peer, &rec) == 0;
+	return c->partial_said;
+}
+
 static int on_next(void *owner, struct send_item *ret_item)
 {
 	struct client *c = owner;
 	struct client_source *source;
 
+	if (!say_partial(c))
+		return 0;
 	while (c->next_source < c->source_count && c->sources[c->next_source].settled)
 		c->next_source++;
 	if (c->next_source == c->source_count)

@@ -171,7 +171,7 @@ static int on_record(void *owner, const struct wire_record *rec)
 {
 	struct session *s = owner;
 
-	return is_pull(s) ? serve_on_record(&s->serve, rec) : -EPROTO;
+	return is_pull(s) ? serve_on_record(&s->serve, rec) : store_on_record(&s->store, rec);
 }
 
 static const struct peer_events peer_events = { .record = on_record };

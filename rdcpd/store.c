@@ -2,6 +2,7 @@
 /* The daemon's side of a push: the receiving engine's owner. See store.h. */
 #include "store.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #include "common/log.h"
@@ -72,6 +73,13 @@ int store_start(struct store *st, struct peer *peer, struct slab *slab, struct i
 	st->peer = peer;
 	st->roots = roots;
 	return receiver_new(peer, slab, io, &events, st, &st->receiver);
+}
+
+int store_on_record(struct store *st, const struct wire_record *rec)
+{
+	if (rec->type != WIRE_PARTIAL || receiver_keep_partials_in(st->receiver, &rec->partial.name) < 0)
+		return -EPROTO;
+	return 0;
 }
 
 void store_stop(struct store *st)

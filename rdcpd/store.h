@@ -18,6 +18,7 @@ struct store {
 
 /* Borrows everything; `idle` and `owner` are set by the caller before. -ENOMEM. */
 int store_start(struct store *st, struct peer *peer, struct slab *slab, struct ioqueue *io, const struct roots *roots);
+int store_on_record(struct store *st, const struct wire_record *rec); /* -EPROTO */
 void store_stop(struct store *st);
 void store_done(struct store *st);
 

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/beneath.h"
 #include "common/cleanup.h"
 #include "common/sys.h"
 
@@ -60,13 +61,7 @@ static void leave(struct sweep *s, size_t len)
 
 static int open_in(int dir, const char *name, int flags)
 {
-	struct open_how how = {
-		.flags = (uint64_t)(flags | O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW),
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
-	};
-	int fd = sys_openat2(dir, name, &how);
-
-	return fd < 0 ? -errno : fd;
+	return beneath_open_here(dir, name, flags | O_RDONLY | O_NONBLOCK | O_NOCTTY);
 }
 
 static bool earlier(const struct timespec *a, const struct timespec *b)

@@ -19,6 +19,7 @@ _rdcp_options='
 -L --dereference
    --no-clobber
    --mkpath
+   --partial-dir=DIR
    --no-resume
    --no-sparse
 -u --update

@@ -4,13 +4,14 @@
 # A copy that was interrupted goes on where it was, and only with what is proven to be the file's.
 
 big=64000000
+partial_dir=. # where temporaries are, seen from $to
 
-# partial_of MIN: the temporary file in $to has that many bytes; sets part and part_size
+# partial_has MIN: the temporary file in $to has that many bytes; sets part and part_size
 partial_has()
 {
 	local p
 
-	for p in "$to"/.g.*.rdcp-part; do
+	for p in "$to/$partial_dir"/.g.*.rdcp-part; do
 		[ -f "$p" ] || return 1
 		part=$p
 		part_size=$(stat -c %s "$p")
@@ -166,6 +167,103 @@ no_part_is_left()
 	! part_in "$to"
 }
 
+# ---- --partial-dir
+
+# What is left is in the directory and not beside the destination; when the file is whole the directory is gone.
+partial_dir_keeps_what_is_left()
+{
+	identity+=(--partial-dir=.part)
+	partial_dir=.part
+	text "$to/g" old
+	begin 10000000
+	kill "-$1" "$client"
+	end_copy 3
+	await 10 at_rest "$daemon" "$idle_fds" "$idle_tasks" || fail "the daemon keeps $fds descriptors, $tasks threads"
+	[ "$(stat -c %a "$to/.part")" = 700 ] || fail "mode $(stat -c %a "$to/.part")"
+	! part_in "$to" || fail "it is beside the destination"
+	holds "$to/g" old
+	goes_on 5000000
+	[ ! -e "$to/.part" ] || fail "left: $(ls -lA "$to/.part")"
+}
+
+# With what somebody else has put there the directory stays; in a tree it is in each directory that files go into.
+partial_dir_of_a_tree()
+{
+	mkdir -p "$from/d/e" "$to/d/e/.part"
+	pattern "$from/d/e/f" "$big"
+	pattern "$from/d/f" 9000000
+	text "$to/d/e/.part/mine" mine
+	towards --partial-dir=.part d .
+	start_copy -r --slot-size=4K --slots=2 "${words[@]}"
+	await 20 part_in "$to/d/e/.part" || fail "the copy does not begin; $(<"$case_dir/err")"
+	kill -INT "$client"
+	end_copy 3
+	await 10 at_rest "$daemon" "$idle_fds" "$idle_tasks" || fail "the daemon keeps $fds descriptors, $tasks threads"
+	transfer -r --partial-dir=.part d .
+	expect_ok
+	same "$from/d/f" "$to/d/f"
+	same "$from/d/e/f" "$to/d/e/f"
+	[ ! -e "$to/d/.part" ] || fail "left: $(ls -lA "$to/d/.part")"
+	[ "$(ls -A "$to/d/e/.part")" = mine ] || fail "left: $(ls -lA "$to/d/e/.part")"
+}
+
+# partial_dir_fails TEXT: nothing is copied, nothing is made, and the reason is told
+partial_dir_fails()
+{
+	text "$to/g" old
+	pattern "$from/f" 9000000
+	transfer --partial-dir=.part f g
+	expect 1 "'.part'" "$1"
+	expect_one_line
+	holds "$to/g" old
+	! part_in "$to" || fail "the temporary file is left"
+}
+
+partial_dir_is_a_link()
+{
+	mkdir "$case_dir/elsewhere"
+	ln -s "$case_dir/elsewhere" "$to/.part"
+	partial_dir_fails "Not a directory"
+	rmdir "$case_dir/elsewhere" || fail "it was followed"
+}
+
+partial_dir_is_mounted()
+{
+	need_root
+	mkdir "$to/.part"
+	mount -t tmpfs other "$to/.part" 2>/dev/null || skip "no mounts here"
+	mounts+=("$to/.part")
+	partial_dir_fails "it is on another file system"
+}
+
+# The daemon knows what is left by its name, wherever it is.
+partial_dir_is_swept()
+{
+	local f
+
+	identity=(-i none --partial-dir=.part)
+	partial_dir=.part
+	daemon_start
+	begin 1000000
+	kill -INT "$client"
+	end_copy 3
+	daemon_stop
+	partial_has 1000000 || fail "nothing is left"
+	f=$part
+	await 10 older_than_two_seconds "$f" || fail "time stands still"
+	daemon_start "partial-age = 1s"
+	await 10 daemon_says "removed the unfinished '$f'" || fail "it is still there: $(<"$log")"
+	[ ! -e "$f" ] || fail "it is still there"
+	transfer f g
+	expect_ok
+	[ ! -e "$to/.part" ] || fail "left: $(ls -lA "$to/.part")"
+}
+
+older_than_two_seconds()
+{
+	[ $(($(date +%s) - $(stat -c %Z "$1"))) -gt 2 ]
+}
+
 files_of_a_tree_go_on()
 {
 	mkdir "$from/d"
@@ -262,6 +360,12 @@ resume()
 	both two_at_once_do_not_share two_at_once_do_not_share
 	both no_resume_leaves_nothing no_resume_leaves_nothing
 	both files_of_a_tree_go_on files_of_a_tree_go_on
+	both partial_dir_keeps_what_an_interrupt_leaves partial_dir_keeps_what_is_left INT
+	both partial_dir_keeps_what_a_kill_leaves partial_dir_keeps_what_is_left KILL
+	both partial_dir_of_a_tree_keeps_what_is_left partial_dir_of_a_tree
+	both partial_dir_that_is_a_link_is_an_error partial_dir_is_a_link
+	both partial_dir_of_another_file_system_is_an_error partial_dir_is_mounted
+	run partial_dir_is_swept there_and_back push partial_dir_is_swept
 	both daemon_restarted_is_only_a_pause daemon_restarts_and_the_copy_goes_on TERM
 	both daemon_killed_and_back_is_only_a_pause daemon_restarts_and_the_copy_goes_on KILL
 	both daemon_gone_for_good_is_an_error retries_end

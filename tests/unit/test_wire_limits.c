@@ -329,6 +329,23 @@ START_TEST(close_of_an_impossible_size_is_refused)
 }
 END_TEST
 
+START_TEST(partial_is_one_name)
+{
+	static const char long_name[] = { [0 ... WIRE_NAME_MAX] = 'p', '\0' };
+	static const char *const bad[] = { "", ".", "..", "a/b", "/a", long_name };
+	struct wire_record rec = sample(WIRE_PARTIAL);
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		rec.partial.name = wire_text(bad[i]);
+		assert_not_encoded(&rec);
+	}
+	rec.partial.name = wire_text(long_name + 1);
+	assert_taken(&rec);
+	ck_assert_int_eq(decode_patched(WIRE_PARTIAL, 5, "/", 1), -EBADMSG);
+	ck_assert_int_eq(decode_patched(WIRE_PARTIAL, 5, "\0", 1), -EBADMSG);
+}
+END_TEST
+
 START_TEST(ack_counts_from_one_to_its_limit)
 {
 	struct wire_record rec = sample(WIRE_ACK);
@@ -489,6 +506,7 @@ Suite *wire_limits_suite(void)
 	tcase_add_test(tc, piece_of_attributes_is_neither_empty_nor_long);
 	tcase_add_test(tc, any_limit_is_taken);
 	tcase_add_test(tc, close_of_an_impossible_size_is_refused);
+	tcase_add_test(tc, partial_is_one_name);
 	tcase_add_test(tc, ack_counts_from_one_to_its_limit);
 	tcase_add_test(tc, ack_of_more_than_its_limit_is_refused_whole);
 	tcase_add_test(tc, get_needs_a_path);

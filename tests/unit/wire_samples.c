@@ -163,6 +163,11 @@ const struct wire_sample wire_samples[WIRE_TYPE_END - 1] = {
 			     "\x13\0\x08\0"
 			     "\x08\x07\x06\x05\x04\x03\x02\x01",
 			     false },
+	[WIRE_PARTIAL - 1] = { { .type = WIRE_PARTIAL, .partial = { .name = TEXT(".part") } },
+			       9,
+			       "\x15\0\x05\0"
+			       ".part",
+			       true },
 	[WIRE_SUM - 1] = { { .type = WIRE_SUM,
 			     .sum = { .file = 7, .sum = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 } } },
 			   24,
@@ -211,6 +216,13 @@ static void assert_abort(const struct wire_abort *a, const struct wire_abort *b)
 	ck_assert_uint_eq(a->request, b->request);
 	ck_assert_uint_eq(a->status, b->status);
 	assert_text(a->text, b->text);
+}
+
+static void assert_entry(const struct wire_entry *a, const struct wire_entry *b)
+{
+	ck_assert_uint_eq(a->request, b->request);
+	ck_assert_uint_eq(a->flags, b->flags);
+	assert_text(a->path, b->path);
 }
 
 static void assert_attributes(const struct wire_attributes *a, const struct wire_attributes *b)
@@ -296,12 +308,13 @@ void assert_record(const struct wire_record *a, const struct wire_record *b)
 		assert_text(a->filter.pattern, b->filter.pattern);
 		break;
 	case WIRE_ENTRY:
-		ck_assert_uint_eq(a->entry.request, b->entry.request);
-		ck_assert_uint_eq(a->entry.flags, b->entry.flags);
-		assert_text(a->entry.path, b->entry.path);
+		assert_entry(&a->entry, &b->entry);
 		break;
 	case WIRE_LIMIT:
 		ck_assert_uint_eq(a->limit.bytes_per_second, b->limit.bytes_per_second);
+		break;
+	case WIRE_PARTIAL:
+		assert_text(a->partial.name, b->partial.name);
 		break;
 	case WIRE_TYPE_END:
 		ck_abort();
