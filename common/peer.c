@@ -23,9 +23,9 @@ static int to_owner(struct peer *p, const struct wire_record *rec);
 
 /* Who takes what the engine does not: the session itself, or its owner. A record nobody takes breaks the protocol. */
 static int (*const own_records[WIRE_TYPE_END])(struct peer *p, const struct wire_record *rec) = {
-	[WIRE_END] = to_owner,    [WIRE_WINDOW] = to_owner, [WIRE_GET] = to_owner,
-	[WIRE_FILTER] = to_owner, [WIRE_ENTRY] = to_owner,  [WIRE_PARTIAL] = to_owner,
-	[WIRE_PING] = on_ping,    [WIRE_PONG] = on_pong,    [WIRE_ERROR] = on_error,
+	[WIRE_END] = to_owner,   [WIRE_WINDOW] = to_owner,  [WIRE_GET] = to_owner,   [WIRE_FILTER] = to_owner,
+	[WIRE_ENTRY] = to_owner, [WIRE_PARTIAL] = to_owner, [WIRE_TOTAL] = to_owner, [WIRE_PING] = on_ping,
+	[WIRE_PONG] = on_pong,   [WIRE_ERROR] = on_error,
 };
 
 static void on_watch(struct loop_timer *t);

@@ -31,6 +31,7 @@ struct receive_place {
 	char path[PATH_MAX]; /* in file_done(): of the file, also when it was a directory */
 	char name[NAME_MAX + 1];
 	size_t below;          /* of an entry of a tree: where in `path` its path from the top begins; else 0 */
+	uint64_t size;         /* in file_done(): what the sender said; a link or a directory has none */
 	unsigned int flags;    /* enum place_flags */
 	struct stream *stream; /* borrowed: it goes here and `path` is only for messages; or NULL */
 	uint32_t

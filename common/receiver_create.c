@@ -125,6 +125,7 @@ int receiver_place(struct receiver *r, struct receive_file *f, const struct wire
 	}
 	f->said.flags = (said->flags & ~(uint32_t)WIRE_FILE_WISHES) | (f->place.wishes & WIRE_FILE_WISHES);
 	f->place.wishes = f->said.flags;
+	f->place.size = said->size;
 	return error;
 }
 

@@ -24,7 +24,7 @@
 #define GET_FLAGS                                                                                                    \
 	(WIRE_GET_TREE | WIRE_GET_PRESERVE | WIRE_GET_CHECKSUM | WIRE_GET_DENSE | WIRE_GET_DIRECT | WIRE_GET_OWNER | \
 	 WIRE_GET_XATTRS | WIRE_GET_NUMERIC_IDS | WIRE_GET_HARD_LINKS | WIRE_GET_FOLLOW | WIRE_GET_DRY_RUN |         \
-	 WIRE_GET_LIST | WIRE_GET_GLOB | WIRE_GET_RESUME)
+	 WIRE_GET_LIST | WIRE_GET_GLOB | WIRE_GET_RESUME | WIRE_GET_TOTAL)
 #define ENTRY_FLAGS (WIRE_ENTRY_DIRECTORY | WIRE_ENTRY_LAST)
 #define FILE_FIXED_SIZE 38
 #define NSEC_PER_SEC 1000000000U
@@ -461,6 +461,24 @@ static void get_sum(struct reader *r, struct wire_record *rec)
 	get_copy(r, rec->sum.sum, sizeof(rec->sum.sum));
 }
 
+/* TOTAL: 0 files u64, 8 bytes u64 */
+static void put_total(struct writer *w, const struct wire_record *rec)
+{
+	put_u64(w, rec->total.files);
+	put_u64(w, rec->total.bytes);
+}
+
+static void get_total(struct reader *r, struct wire_record *rec)
+{
+	rec->total.files = get_u64(r);
+	rec->total.bytes = get_u64(r);
+}
+
+static bool total_ok(const struct wire_record *rec)
+{
+	return rec->total.files <= INT64_MAX && rec->total.bytes <= INT64_MAX;
+}
+
 static const struct record_kind {
 	const char *name;
 	void (*put)(struct writer *w, const struct wire_record *rec);
@@ -482,6 +500,7 @@ static const struct record_kind {
 	[WIRE_ERROR] = { "ERROR", put_status, get_status, status_ok },
 	[WIRE_HAVE] = { "HAVE", put_have, get_have, have_ok },
 	[WIRE_SUM] = { "SUM", put_sum, get_sum, any_ok },
+	[WIRE_TOTAL] = { "TOTAL", put_total, get_total, total_ok },
 	[WIRE_LINK] = { "LINK", put_link, get_link, link_ok },
 	[WIRE_ATTRIBUTES] = { "ATTRIBUTES", put_attributes, get_attributes, attributes_ok },
 	[WIRE_FILTER] = { "FILTER", put_filter, get_filter, filter_ok },

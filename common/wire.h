@@ -124,6 +124,7 @@ enum wire_type {
 	WIRE_LIMIT,           /* receiver -> sender: no faster than that, from now on */
 	WIRE_SUM = 20,        /* sender -> receiver, right after FILE with CHECKSUM: of all its bytes */
 	WIRE_PARTIAL, /* client of a push, before its first FILE: where to keep what may be left of large files */
+	WIRE_TOTAL,   /* daemon of a pull, once, after END: what all that was asked for comes to */
 	WIRE_TYPE_END
 };
 
@@ -254,6 +255,7 @@ enum wire_get_flags {
 	WIRE_GET_NUMERIC_IDS = 1 << 10, /* users and groups without their names */
 	WIRE_GET_HARD_LINKS = 1 << 11,  /* further names of a file of the tree */
 	WIRE_GET_FOLLOW = 1 << 12,      /* symlinks in the tree are followed, not kept */
+	WIRE_GET_TOTAL = 1 << 13,       /* it is to be part of TOTAL; what asks for that once is asked for each time */
 	WIRE_GET_DRY_RUN = 1 << 16,     /* FILEs without data, see WIRE_FILE_DRY_RUN */
 	WIRE_GET_LIST = 1 << 17, /* no file, but ENTRY for each that is in the directory, or for the file itself */
 	WIRE_GET_GLOB = 1 << 18  /* with LIST: ENTRY for each file whose path matches, as sh(1) matches */
@@ -300,6 +302,12 @@ struct wire_sum {
 /* A directory in that of each destination: made when it is missing, and removed when it is empty. */
 struct wire_partial {
 	struct wire_text name; /* as FILE.name */
+};
+
+/* Counted while the first files are sent already: it may come late, and not at all. It is an estimate. */
+struct wire_total {
+	uint64_t files; /* that are no directories */
+	uint64_t bytes; /* of them, without holes that are not sent */
 };
 
 struct wire_limit {
@@ -355,6 +363,7 @@ struct wire_record {
 		struct wire_link link;
 		struct wire_have have;
 		struct wire_sum sum;
+		struct wire_total total;
 		struct wire_attributes attributes;
 		struct wire_filter filter;
 		struct wire_entry entry;

@@ -50,6 +50,10 @@ void client_settle(struct client *c, struct client_source *source, const struct 
 		return;
 	if (o->below && retry_knows(&c->retry, (uint32_t)(source - c->sources), o->below))
 		return; /* told by the attempt that copied it */
+	source->files++;
+	source->bytes += o->size;
+	if (o->size > o->bytes)
+		c->dropped_bytes += o->size - o->bytes;
 	if (o->below && o->status == STATUS_OK)
 		retry_note(&c->retry, (uint32_t)(source - c->sources), o->below);
 	if (o->below) {
@@ -122,7 +126,7 @@ static void on_redraw(struct loop_timer *t)
 
 static void maybe_over(struct client *c)
 {
-	if (c->closed && c->idle)
+	if (c->closed && c->idle && !c->forecast.busy)
 		loop_stop(&c->loop);
 }
 
@@ -134,8 +138,19 @@ void client_on_idle(void *owner)
 	maybe_over(c);
 }
 
+void client_on_counted(void *owner)
+{
+	maybe_over(owner);
+}
+
+bool client_wants_total(const struct client *c)
+{
+	return c->output.progress.fd >= 0 && !c->options->dry_run && c->options->action == OPTIONS_COPY;
+}
+
 static void stop_engine(struct client *c)
 {
+	forecast_stop(&c->forecast);
 	if (c->sender)
 		sender_stop(c->sender);
 	else if (c->receiver)
@@ -385,6 +400,7 @@ static void tear_down(struct client *c)
 {
 	sender_free(c->sender);
 	receiver_free(c->receiver);
+	forecast_done(&c->forecast);
 	if (c->connect.loop) /* it was begun */
 		connect_done(&c->connect);
 	ioqueue_free(c->io);
@@ -395,8 +411,10 @@ static void tear_down(struct client *c)
 	c->receiver = NULL;
 	c->io = NULL;
 	c->connect = (struct connect){ 0 };
+	c->forecast = (struct forecast){ 0 };
 	c->next_source = c->next_rule = 0;
-	c->window_sent = c->gets_ended = c->partial_said = c->connected = c->closed = c->idle = c->told = false;
+	c->total_heard = c->window_sent = c->gets_ended = c->partial_said = c->connected = c->closed = c->idle =
+		c->told = false;
 }
 
 /* With several sources it is worth telling which of them need not be copied again. */

@@ -21,6 +21,7 @@
 #include "common/sender.h"
 #include "common/slab.h"
 #include "common/stream.h"
+#include "common/forecast.h"
 #include "ask.h"
 #include "connect.h"
 #include "hint.h"
@@ -40,6 +41,7 @@ struct client_source {
 	char *top;        /* of a tree that was begun: where it is, owned; or NULL */
 	bool settled;     /* copied, or failed and told */
 	bool copied;
+	uint64_t files, bytes; /* settled, of it or in it; bytes: to be copied */
 };
 
 struct client {
@@ -60,9 +62,13 @@ struct client {
 	uint64_t total_bytes;              /* of sources that are files, in a push */
 	unsigned int plain_sources;        /* push: which are so many, with those that cannot be sent */
 	uint64_t below_files, below_bytes; /* settled, of trees */
+	uint64_t dropped_bytes;            /* that were to be copied, and are not going to be */
 	struct {
 		uint64_t files, bytes, below_files, below_bytes;
-	} before;            /* this attempt: settled, and copied */
+		uint64_t whole_files, whole_bytes; /* of sources that are settled as a whole, and were to be copied */
+	} before;                                  /* this attempt: settled, and copied */
+	struct wire_total total;                   /* pull: what the daemon says of this attempt */
+	bool total_heard;
 	uint64_t held_bytes; /* were at the receiver before, from a copy that was interrupted */
 	int signal;          /* that ended us, or 0 */
 	struct retry retry;
@@ -81,6 +87,7 @@ struct client {
 	struct ioqueue *io;
 	struct stream stream;         /* standard input or output, when it is copied */
 	struct sender *sender;        /* push */
+	struct forecast forecast;     /* push: what its directories come to, if that is shown */
 	struct receiver *receiver;    /* pull */
 	bool window_sent, gets_ended; /* pull */
 	bool partial_said;            /* push */
@@ -106,14 +113,18 @@ struct client_outcome {
 	const char *destination; /* NULL: what the user said */
 	bool top;                /* a tree's, which is at `destination`: the entries follow */
 	bool directory;
-	bool last; /* and nothing more will be heard of the source */
-	uint64_t bytes;
+	bool last;      /* and nothing more will be heard of the source */
+	uint64_t bytes; /* that were copied */
+	uint64_t size;  /* that were to be */
 	unsigned int status;
 	const char *text;
 };
 
 void client_settle(struct client *c, struct client_source *source, const struct client_outcome *o);
 void client_on_idle(void *owner);
+void client_on_counted(void *owner); /* the forecast rests */
+/* Somebody watches: it is worth while to know how much there is. */
+bool client_wants_total(const struct client *c);
 /* Where it goes, as the receiver is to take it: FILE.path, or a local path. */
 const char *client_target(const struct client *c, const struct client_source *source);
 /* enum wire_file_flags that the options ask for */

@@ -26,10 +26,37 @@ void measure_begin(struct client *c)
 	c->before.below_files = c->below_files;
 	c->before.below_bytes = c->below_bytes;
 	c->before.files = files_settled(&c->output);
+	c->before.whole_files = c->before.whole_bytes = 0;
+	for (unsigned int i = 0; i < c->source_count; i++) {
+		if (c->sources[i].settled) {
+			c->before.whole_files += c->sources[i].files;
+			c->before.whole_bytes += c->sources[i].bytes;
+		}
+	}
 }
 
 /*
- * Files and bytes that are known of; true: of all that there is to copy. A push knows the operands that are files from the
+ * What was counted ahead of the copy, if somebody watches: true when it is. Of that, what is skipped or fails will not come any more.
+ */
+static bool count(const struct client *c, uint64_t *ret_files, uint64_t *ret_bytes)
+{
+	bool all;
+
+	if (c->options->pull) {
+		*ret_files = c->before.whole_files + c->total.files;
+		*ret_bytes = c->before.whole_bytes + c->total.bytes;
+		all = c->total_heard;
+	} else {
+		*ret_files = c->plain_sources + c->forecast.files;
+		*ret_bytes = c->total_bytes + c->forecast.bytes;
+		all = c->sender && client_wants_total(c) && forecast_is_known(&c->forecast);
+	}
+	*ret_bytes -= *ret_bytes < c->dropped_bytes ? *ret_bytes : c->dropped_bytes;
+	return all;
+}
+
+/*
+ * Files and bytes that were met so far; true: no others will be. A push knows the operands that are files from the
  * beginning, and meets the files of trees; a pull only meets files.
  */
 static bool find(const struct client *c, uint64_t *ret_files, uint64_t *ret_bytes)
@@ -78,7 +105,7 @@ void measure(struct client *c)
 	struct progress *p = &c->output.progress;
 	bool over = c->settled == c->source_count;
 	uint64_t files, total, done = c->before.bytes + measure_bytes(c);
-	bool all = find(c, &files, &total) || over;
+	bool all = count(c, &files, &total) || find(c, &files, &total) || over;
 	const char *name = current_name(c);
 
 	if (name) /* its file may be gone before the next time */

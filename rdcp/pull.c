@@ -102,6 +102,7 @@ static void on_file_done(void *owner, const struct receive_place *place, uint32_
 							.directory = place->wishes & WIRE_FILE_DIRECTORY,
 							.last = receive_place_is_last(place, status),
 							.bytes = bytes,
+							.size = status == STATUS_OK ? bytes : place->size,
 							.status = status,
 							.text = text });
 	pull_on_writable(c);
@@ -193,7 +194,7 @@ static bool say_get(struct client *c, uint32_t i)
 	struct wire_record rec = { .type = WIRE_GET };
 
 	rec.get.request = c->ask.base + i;
-	rec.get.flags = get_flags(c->options);
+	rec.get.flags = get_flags(c->options) | (client_wants_total(c) ? WIRE_GET_TOTAL : 0);
 	rec.get.path = wire_text(c->sources[c->asked[i]].path);
 	return peer_send(&c->peer, &rec) == 0;
 }
@@ -214,10 +215,23 @@ static bool names_are_known(struct client *c)
 	return true;
 }
 
+static int on_total(struct client *c, const struct wire_total *said)
+{
+	if (c->total_heard)
+		return -EPROTO;
+	c->total_heard = true;
+	c->total = *said;
+	return 0;
+}
+
 int pull_on_record(struct client *c, const struct wire_record *rec)
 {
-	int r = rec->type == WIRE_ENTRY ? ask_on_entry(c, &rec->entry) : -EPROTO;
+	int r = -EPROTO;
 
+	if (rec->type == WIRE_TOTAL)
+		return on_total(c, &rec->total);
+	if (rec->type == WIRE_ENTRY)
+		r = ask_on_entry(c, &rec->entry);
 	if (r == 0)
 		pull_on_writable(c);
 	return r;

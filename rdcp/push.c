@@ -27,13 +27,6 @@ static int look_at(struct client *c, struct client_source *source)
 	return faccessat(AT_FDCWD, source->path, R_OK, AT_EACCESS) < 0 ? -errno : 0;
 }
 
-static uint64_t bytes_in(const struct stat *st, bool dense)
-{
-	uint64_t size = (uint64_t)st->st_size, blocks = (uint64_t)st->st_blocks * 512;
-
-	return dense || size < blocks ? size : blocks;
-}
-
 void push_check_sources(struct client *c)
 {
 	c->sized = true;
@@ -50,7 +43,7 @@ void push_check_sources(struct client *c)
 		else if (S_ISDIR(source->stat.st_mode) || source->stream)
 			c->sized = false;
 		else
-			c->total_bytes += bytes_in(&source->stat, c->options->dense);
+			c->total_bytes += forecast_bytes(&source->stat, c->options->dense);
 	}
 }
 
@@ -66,24 +59,13 @@ static bool say_partial(struct client *c)
 	return c->partial_said;
 }
 
-static int on_next(void *owner, struct send_item *ret_item)
+static struct send_item item_of(struct client *c, unsigned int i)
 {
-	struct client *c = owner;
-	struct client_source *source;
+	const struct client_source *source = &c->sources[i];
 
-	if (!say_partial(c))
-		return 0;
-	while (c->next_source < c->source_count && c->sources[c->next_source].settled)
-		c->next_source++;
-	if (c->next_source == c->source_count)
-		return -ENODATA;
-	source = &c->sources[c->next_source];
-	*ret_item = (struct send_item){
+	return (struct send_item){
 		.root = AT_FDCWD,
-		.path = strdup(source->path),
-		.target = strdup(client_target(c, source)),
-		.name = strdup(source->exact ? "-" : source->name),
-		.request = c->next_source++,
+		.request = i,
 		.flags = client_file_flags(c, source),
 		.recurse = S_ISDIR(source->stat.st_mode),
 		.filter = c->filter.count ? &c->filter : NULL,
@@ -97,7 +79,38 @@ static int on_next(void *owner, struct send_item *ret_item)
 		.stat = source->stat,
 		.stream = source->stream ? &c->stream : NULL,
 	};
+}
+
+static int on_next(void *owner, struct send_item *ret_item)
+{
+	struct client *c = owner;
+	struct client_source *source;
+
+	if (!say_partial(c))
+		return 0;
+	while (c->next_source < c->source_count && c->sources[c->next_source].settled)
+		c->next_source++;
+	if (c->next_source == c->source_count)
+		return -ENODATA;
+	source = &c->sources[c->next_source];
+	*ret_item = item_of(c, c->next_source++);
+	ret_item->path = strdup(source->path);
+	ret_item->target = strdup(client_target(c, source));
+	ret_item->name = strdup(source->exact ? "-" : source->name);
 	return 1;
+}
+
+/* Those that could be sent, also what an attempt before has sent of them. */
+static void count_directories(struct client *c)
+{
+	for (unsigned int i = 0; i < c->source_count; i++) {
+		const struct client_source *source = &c->sources[i];
+		struct send_item item = item_of(c, i);
+
+		item.path = (char *)source->path; /* borrowed: a forecast takes a copy */
+		if (item.recurse && (!source->settled || source->top))
+			forecast_add(&c->forecast, &item);
+	}
 }
 
 static void on_file_done(void *owner, const struct send_item *item, uint64_t bytes, enum status status, bool by_peer,
@@ -120,6 +133,7 @@ static void on_file_done(void *owner, const struct send_item *item, uint64_t byt
 						.directory = item->flags & WIRE_FILE_DIRECTORY,
 						.last = send_item_is_last(item, status),
 						.bytes = bytes,
+						.size = forecast_bytes(&item->stat, c->options->dense),
 						.status = status,
 						.text = text });
 }
@@ -149,6 +163,9 @@ int push_start(struct client *c)
 
 	if (r < 0)
 		return r;
+	forecast_init(&c->forecast, c->io, client_on_counted, c);
+	if (client_wants_total(c))
+		count_directories(c);
 	sender_limit(c->sender, c->options->limit_rate);
 	sender_kick(c->sender);
 	return 0;

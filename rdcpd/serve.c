@@ -75,6 +75,30 @@ static struct serve_get *new_get(struct serve *sv, const struct wire_get *said)
 	return NULL;
 }
 
+/* When all was asked for and counted. No room: a client that is told late is told soon enough. */
+static void maybe_say_total(struct serve *sv)
+{
+	struct wire_record rec = { .type = WIRE_TOTAL };
+
+	if (!sv->total_wanted || sv->total_said || !sv->ended || sv->stopped || !forecast_is_known(&sv->forecast))
+		return;
+	rec.total.files = sv->forecast.files;
+	rec.total.bytes = sv->forecast.bytes;
+	sv->total_said = peer_send(sv->peer, &rec) == 0;
+}
+
+/* The queue has the limit of the GETs that wait; counting may be slower than they are answered. */
+static void count(struct serve *sv, const struct serve_get *get)
+{
+	if (!(get->flags & WIRE_GET_TOTAL) || (get->flags & WIRE_GET_LIST) || get->status != STATUS_OK)
+		return;
+	sv->total_wanted = true;
+	if (sv->forecast.waiting < WIRE_GETS_MAX)
+		forecast_add(&sv->forecast, &get->item);
+	else
+		sv->forecast.failed = true;
+}
+
 static int on_get(struct serve *sv, const struct wire_get *said)
 {
 	struct serve_get *get;
@@ -88,6 +112,7 @@ static int on_get(struct serve *sv, const struct wire_get *said)
 	sv->waiting++;
 	*sv->gets_tail = get;
 	sv->gets_tail = &get->next;
+	count(sv, get);
 	sender_kick(sv->sender);
 	return 0;
 }
@@ -124,6 +149,7 @@ int serve_on_record(struct serve *sv, const struct wire_record *rec)
 		if (sv->ended || rec->end.files != sv->get_count)
 			return -EPROTO;
 		sv->ended = true;
+		maybe_say_total(sv);
 		sender_kick(sv->sender);
 		return 0;
 	default:
@@ -178,7 +204,7 @@ static void run_listing(struct io_job *job)
 
 static void maybe_idle(struct serve *sv)
 {
-	if (sv->sender_idle && !sv->listing_busy)
+	if (sv->sender_idle && !sv->listing_busy && !sv->forecast.busy)
 		sv->idle(sv->owner);
 }
 
@@ -192,6 +218,21 @@ static void on_listed(struct io_job *job)
 		maybe_idle(sv);
 	else
 		sender_kick(sv->sender);
+}
+
+static void on_forecast_rested(void *owner)
+{
+	struct serve *sv = owner;
+
+	if (sv->stopped)
+		maybe_idle(sv);
+	else
+		maybe_say_total(sv);
+}
+
+void serve_on_writable(struct serve *sv)
+{
+	maybe_say_total(sv);
 }
 
 static bool say_entry(struct serve *sv, const struct serve_get *get, const struct listing_entry *e)
@@ -330,6 +371,7 @@ int serve_start(struct serve *sv, struct peer *peer, struct slab *slab, struct i
 	sv->io = io;
 	sv->roots = roots;
 	sv->gets_tail = &sv->gets;
+	forecast_init(&sv->forecast, io, on_forecast_rested, sv);
 	return sender_new(peer, slab, io, RECEIVER_MAX_FILES, &events, sv, &sv->sender);
 }
 
@@ -337,6 +379,7 @@ void serve_stop(struct serve *sv)
 {
 	sv->stopped = true;
 	atomic_store(&sv->listing.cancelled, true);
+	forecast_stop(&sv->forecast);
 	sender_stop(sv->sender);
 }
 
@@ -348,6 +391,7 @@ void serve_done(struct serve *sv)
 		free_get(pop_get(sv));
 	free(sv->top);
 	sv->top = NULL;
+	forecast_done(&sv->forecast);
 	filter_done(&sv->filter);
 	listing_done(&sv->listing);
 }

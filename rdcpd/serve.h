@@ -8,6 +8,7 @@
 #include "common/filter.h"
 #include "common/ioqueue.h"
 #include "common/sender.h"
+#include "common/forecast.h"
 #include "listing.h"
 #include "roots.h"
 
@@ -31,6 +32,8 @@ struct serve {
 	int listing_error;
 	bool listing_busy, listed; /* a worker reads it; it was read */
 	size_t listing_said;       /* names of it */
+	struct forecast forecast;  /* of what is to be part of TOTAL */
+	bool total_wanted, total_said;
 	bool stopped, sender_idle;
 	char *top;                 /* of the tree being sent, for the log; or NULL */
 	void (*idle)(void *owner); /* after serve_stop(): nothing is in flight */
@@ -41,6 +44,8 @@ struct serve {
 int serve_start(struct serve *sv, struct peer *peer, struct slab *slab, struct ioqueue *io, const struct roots *roots);
 void serve_stop(struct serve *sv);
 void serve_done(struct serve *sv);
+
+void serve_on_writable(struct serve *sv); /* there is room again for what is to be said */
 
 /* WINDOW, FILTER, GET and END of the client; a negative errno means it broke the protocol. */
 int serve_on_record(struct serve *sv, const struct wire_record *rec);

@@ -174,7 +174,15 @@ static int on_record(void *owner, const struct wire_record *rec)
 	return is_pull(s) ? serve_on_record(&s->serve, rec) : store_on_record(&s->store, rec);
 }
 
-static const struct peer_events peer_events = { .record = on_record };
+static void on_peer_writable(void *owner)
+{
+	struct session *s = owner;
+
+	if (is_pull(s))
+		serve_on_writable(&s->serve);
+}
+
+static const struct peer_events peer_events = { .record = on_record, .writable = on_peer_writable };
 
 static void on_handshake_expired(struct loop_timer *t)
 {

@@ -558,6 +558,35 @@ daemon_killed()
 	exactly_same_tree "$from/src" "$to/dst"
 }
 
+# progress_is PATTERN: a line of progress was drawn that is like it
+progress_is()
+{
+	[[ $(cat "$case_dir/out" 2>/dev/null) =~ $1 ]]
+}
+
+# Long before it has met all of them, the line tells how many files there are, and how long it is going to take.
+counted_ahead()
+{
+	local i
+
+	mkdir -p "$from/src/a/b" "$from/other"
+	pattern "$from/src/a/f" 50000
+	for ((i = 0; i < 600; i++)); do
+		ln "$from/src/a/f" "$from/src/a/b/$i"
+		ln "$from/src/a/f" "$from/other/$i"
+	done
+	if [ "$way" = push ]; then
+		start_copy -r --progress=always --limit-rate=2M "$from/src" "$from/other" "$host:$to"
+	else
+		start_copy -r --progress=always --limit-rate=2M "$host:$from/src" "$host:$from/other" "$to"
+	fi
+	await 25 progress_is ' [0-9]+% .*/1201 files .* [0-9:]+ ETA' || fail "$(<"$case_dir/out")"
+	! gone "$client" || fail "it is over already"
+	kill -INT "$client"
+	end_copy 10
+	expect 130
+}
+
 trees()
 {
 	local seeds=(1 2 3 4)
@@ -581,6 +610,7 @@ trees()
 	both deep_tree_arrives deep
 	both thousand_files_of_a_directory_arrive many_files 1000 3000
 	both tree_that_changes_comes_to_an_end changing
+	both total_is_counted_ahead counted_ahead
 	both full_disk_leaves_whole_files disk_full
 	both no_inodes_leave_whole_files no_inodes
 	both interrupted_tree_leaves_whole_files interrupted

@@ -317,6 +317,20 @@ START_TEST(any_limit_is_taken)
 }
 END_TEST
 
+START_TEST(impossible_total_is_refused)
+{
+	struct wire_record rec = sample(WIRE_TOTAL);
+
+	rec.total = (struct wire_total){ .files = INT64_MAX, .bytes = INT64_MAX };
+	assert_taken(&rec);
+	rec.total.files++;
+	assert_not_encoded(&rec);
+	rec.total = (struct wire_total){ .bytes = (uint64_t)INT64_MAX + 1 };
+	assert_not_encoded(&rec);
+	ck_assert_int_eq(decode_patched(WIRE_TOTAL, 11, "\x80", 1), -EBADMSG);
+}
+END_TEST
+
 START_TEST(close_of_an_impossible_size_is_refused)
 {
 	struct wire_record rec = sample(WIRE_CLOSE);
@@ -507,6 +521,7 @@ Suite *wire_limits_suite(void)
 	tcase_add_test(tc, any_limit_is_taken);
 	tcase_add_test(tc, close_of_an_impossible_size_is_refused);
 	tcase_add_test(tc, partial_is_one_name);
+	tcase_add_test(tc, impossible_total_is_refused);
 	tcase_add_test(tc, ack_counts_from_one_to_its_limit);
 	tcase_add_test(tc, ack_of_more_than_its_limit_is_refused_whole);
 	tcase_add_test(tc, get_needs_a_path);

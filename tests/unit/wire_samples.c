@@ -175,6 +175,13 @@ const struct wire_sample wire_samples[WIRE_TYPE_END - 1] = {
 			   "\x07\0\0\0"
 			   "\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10",
 			   false },
+	[WIRE_TOTAL -
+		1] = { { .type = WIRE_TOTAL, .total = { .files = 0x0102030405060708, .bytes = 0x1112131415161718 } },
+		       20,
+		       "\x15\0\x10\0"
+		       "\x08\x07\x06\x05\x04\x03\x02\x01"
+		       "\x18\x17\x16\x15\x14\x13\x12\x11",
+		       false },
 };
 
 int wire_sample_decode(const uint8_t *p, size_t len, struct wire_record *ret_rec)
@@ -292,6 +299,10 @@ void assert_record(const struct wire_record *a, const struct wire_record *b)
 	case WIRE_SUM:
 		ck_assert_uint_eq(a->sum.file, b->sum.file);
 		ck_assert_mem_eq(a->sum.sum, b->sum.sum, WIRE_DIGEST_SIZE);
+		break;
+	case WIRE_TOTAL:
+		ck_assert_uint_eq(a->total.files, b->total.files);
+		ck_assert_uint_eq(a->total.bytes, b->total.bytes);
 		break;
 	case WIRE_HAVE:
 		assert_have(&a->have, &b->have);
