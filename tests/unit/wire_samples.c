@@ -178,7 +178,7 @@ const struct wire_sample wire_samples[WIRE_TYPE_END - 1] = {
 	[WIRE_TOTAL -
 		1] = { { .type = WIRE_TOTAL, .total = { .files = 0x0102030405060708, .bytes = 0x1112131415161718 } },
 		       20,
-		       "\x15\0\x10\0"
+		       "\x16\0\x10\0"
 		       "\x08\x07\x06\x05\x04\x03\x02\x01"
 		       "\x18\x17\x16\x15\x14\x13\x12\x11",
 		       false },
