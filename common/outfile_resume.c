@@ -66,13 +66,20 @@ void outfile_close_part_dir(struct outfile *f)
 
 /* ---- the temporary ------------------------------------------------------------------------------------------ */
 
+/* Whose files are made here. Who is forbidden to ask, as by the filter of a service, has not set another user either. */
+static uid_t file_user(void)
+{
+	int uid = setfsuid((uid_t)-1);
+
+	return uid == -1 ? geteuid() : (uid_t)uid;
+}
+
 /* Only one can have it, and only under the name that it was opened by. */
 static bool is_ours_alone(const struct outfile *f, int fd)
 {
 	struct stat st, named;
 
-	if (sys_fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1 ||
-	    st.st_uid != (uid_t)setfsuid((uid_t)-1))
+	if (sys_fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1 || st.st_uid != file_user())
 		return false;
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0 ||
 	    sys_fstatat(outfile_temp_dir(f), f->temp, &named, AT_SYMLINK_NOFOLLOW) < 0)

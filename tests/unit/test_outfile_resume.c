@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 /* Temporaries that are gone on with: who gets them, and where they are kept. */
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
+#include <stddef.h>
+#include <sys/fsuid.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 
 #include "copy.h"
 #include "skip.h"
@@ -54,6 +60,43 @@ START_TEST(what_was_left_is_gone_on_with)
 	tree_expect("root/new", "hello");
 	ck_assert_uint_eq(temps("root"), 0);
 	ck_assert(!is_there("root/" DIR_NAME));
+}
+END_TEST
+
+/* What SystemCallFilter=~@privileged of rdcpd.service comes to here. */
+static bool forbid_setfsuid(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_setfsuid, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { .len = ARRAY_SIZE(code), .filter = code };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+static int in_the_sandbox(void)
+{
+	if (!forbid_setfsuid())
+		return SKIP;
+	if (setfsuid((uid_t)-1) != -1)
+		return 1;
+	leave_one(NULL);
+	if (begin(&file, 1, NULL) < 0)
+		return 2;
+	return file.is_resumable && file.held == 3 ? 0 : 3;
+}
+
+START_TEST(the_sandbox_of_the_service_does_not_hinder)
+{
+	int r = in_child(in_the_sandbox);
+
+	if (r == SKIP)
+		skip_test("no filter for system calls");
+	else
+		ck_assert_int_eq(r, 0);
 }
 END_TEST
 
@@ -157,6 +200,7 @@ Suite *outfile_resume_suite(void)
 
 	tcase_add_checked_fixture(tc, copy_setup, copy_teardown);
 	tcase_add_loop_test(tc, what_was_left_is_gone_on_with, 0, ARRAY_SIZE(dirs));
+	tcase_add_test(tc, the_sandbox_of_the_service_does_not_hinder);
 	tcase_add_loop_test(tc, what_is_of_another_file_is_not_touched, 0, ARRAY_SIZE(dirs));
 	tcase_add_loop_test(tc, one_that_is_in_use_is_not_shared, 0, ARRAY_SIZE(dirs));
 	tcase_add_test(tc, the_directory_is_private_and_goes_with_the_last);
