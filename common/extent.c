@@ -47,12 +47,19 @@ static int read_list(struct extents *e, int fd)
 	return r;
 }
 
+uint64_t extents_bytes(const struct stat *st)
+{
+	uint64_t size = (uint64_t)st->st_size, blocks = (uint64_t)st->st_blocks * BLOCK;
+
+	return size < blocks ? size : blocks;
+}
+
 int extents_read(struct extents *e, int fd, const struct stat *st)
 {
 	int r;
 
 	*e = (struct extents){ .size = (uint64_t)st->st_size };
-	if (!st->st_size || (uint64_t)st->st_blocks * BLOCK >= e->size)
+	if (extents_bytes(st) == e->size)
 		return 0;
 	e->list = calloc(1, sizeof(*e->list)); /* all of it a hole: a list, but empty */
 	if (!e->list)

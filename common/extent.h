@@ -21,6 +21,9 @@ struct extents {
 	uint64_t size; /* of the file */
 };
 
+/* There are blocks for so many bytes of it: its size, or less when it has holes. */
+uint64_t extents_bytes(const struct stat *st);
+
 /*
  * Asks the file system (SEEK_DATA, SEEK_HOLE) if the file has fewer blocks than its size needs. One that cannot tell has no holes.
  * Moves the descriptor's offset. -ENOMEM, -EIO.

@@ -21,11 +21,9 @@ struct forecast_item {
 
 uint64_t forecast_bytes(const struct stat *st, bool dense)
 {
-	uint64_t size = (uint64_t)st->st_size, blocks = (uint64_t)st->st_blocks * 512;
-
 	if (!S_ISREG(st->st_mode))
 		return 0;
-	return dense || size < blocks ? size : blocks;
+	return dense ? (uint64_t)st->st_size : extents_bytes(st);
 }
 
 void forecast_init(struct forecast *t, struct ioqueue *io, void (*rested)(void *owner), void *owner)

@@ -403,7 +403,7 @@ static int set_mode(const struct outfile *f, const struct outfile_attrs *attrs, 
 	return 0;
 }
 
-static int set_size(const struct outfile *f, uint64_t size)
+int outfile_set_size(const struct outfile *f, uint64_t size)
 {
 	int r;
 
@@ -422,7 +422,7 @@ int outfile_finish(struct outfile *f, uint64_t size, const struct outfile_attrs 
 
 	if (f->stream)
 		return stream_write(f->stream, NULL, 0, size);
-	r = f->has_size ? 0 : set_size(f, size);
+	r = f->has_size ? 0 : outfile_set_size(f, size);
 	if (r < 0)
 		return r;
 	mode = outfile_keep(f->fd, attrs);

@@ -135,6 +135,8 @@ int outfile_finish(struct outfile *f, uint64_t size, const struct outfile_attrs 
 
 /* What is in it already. -EIO: there is less. */
 int outfile_read(const struct outfile *f, void *buf, size_t len, uint64_t offset);
+bool outfile_is_hole(const struct outfile *f, size_t len, uint64_t offset); /* and nothing else there */
+int outfile_trim(struct outfile *f, uint64_t size); /* of what was held no more than that stays */
 
 int outfile_sync(const struct outfile *f); /* fsync(2) of the file */
 

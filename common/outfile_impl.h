@@ -15,6 +15,8 @@ static inline int outfile_temp_dir(const struct outfile *f)
 
 void outfile_name_temp(struct outfile *f, const uint8_t bytes[static TEMP_RANDOM]); /* fills f->temp, makes nothing */
 
+int outfile_set_size(const struct outfile *f, uint64_t size);
+
 /*
  * 1: the temporary of `id` is open, locked and ours. 0: it is not to be had or somebody else's, and one of any other name, beside the
  * destination, will do. Negative errno, with `part_failed`: the directory for it is not to be had.

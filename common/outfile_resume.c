@@ -147,6 +147,22 @@ int outfile_read(const struct outfile *f, void *buf, size_t len, uint64_t offset
 	return 0;
 }
 
+bool outfile_is_hole(const struct outfile *f, size_t len, uint64_t offset)
+{
+	off_t data = sys_lseek(f->fd, (off_t)offset, SEEK_DATA);
+
+	return data < 0 ? errno == ENXIO : (uint64_t)data >= offset + len;
+}
+
+int outfile_trim(struct outfile *f, uint64_t size)
+{
+	int r = size < f->held ? outfile_set_size(f, size) : 0;
+
+	if (r == 0 && size < f->held)
+		f->held = size;
+	return r;
+}
+
 void outfile_leave(struct outfile *f)
 {
 	struct stat st;

@@ -310,6 +310,16 @@ static int create(struct receive_file *f)
 	return r;
 }
 
+/* What is behind the last whole piece of a file with holes would not be compared with anything. */
+static int trim_held(struct receive_file *f)
+{
+	uint64_t bytes = f->out.held < f->said.size ? f->out.held : f->said.size;
+
+	if (!(f->said.flags & WIRE_FILE_SPARSE) || !f->out.held)
+		return 0;
+	return outfile_trim(&f->out, bytes - bytes % f->receiver->slab->slot_size);
+}
+
 static void run_create(struct io_job *job)
 {
 	struct receive_file *f = container_of(job, struct receive_file, job);
@@ -317,6 +327,8 @@ static void run_create(struct io_job *job)
 	if (!receive_file_choose(f))
 		return;
 	f->job_error = create(f);
+	if (f->job_error == 0)
+		f->job_error = trim_held(f);
 	if (f->job_error == 0 && !(f->said.flags & (WIRE_FILE_UNSIZED | WIRE_FILE_SPARSE)))
 		f->job_error = outfile_reserve(&f->out, f->said.size, f->out.held);
 	if (f->job_error == 0 && goes_direct(f))

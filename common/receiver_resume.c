@@ -2,7 +2,8 @@
 /*
  * What is left of a file that came before but not to its end. A FILE with RESUME is answered with the hashes of the pieces that
  * its temporary holds, a batch read on a worker while the sender already goes on behind the one before; the sender compares them
- * with the file's own and names equal ones with DATA_HELD. Nothing that is held is trusted unless it was compared so.
+ * with the file's own and names equal ones with DATA_HELD. Nothing that is held is trusted unless it was compared so; where there is
+ * nothing but a hole there is nothing to compare, and the sender is told so.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -41,6 +42,22 @@ static void held_done(struct receive_file *f)
 	f->held = NULL;
 }
 
+/* 0 says that nothing is there; a hash that happens to be 0 is only one that no piece has. */
+static int hash_piece(const struct outfile *out, void *buf, size_t size, uint64_t offset, uint64_t *ret_hash)
+{
+	int r;
+
+	*ret_hash = 0;
+	if (outfile_is_hole(out, size, offset))
+		return 0;
+	r = outfile_read(out, buf, size, offset);
+	if (r == 0) {
+		*ret_hash = digest_chunk(buf, size);
+		*ret_hash += !*ret_hash;
+	}
+	return r;
+}
+
 static void run_hash(struct io_job *job)
 {
 	struct receive_held *h = container_of(job, struct receive_held, job);
@@ -48,11 +65,8 @@ static void run_hash(struct io_job *job)
 	_cleanup_free_ void *buf = malloc(size);
 
 	h->error = buf ? 0 : -ENOMEM;
-	for (unsigned int i = 0; i < h->count && h->error == 0; i++) {
-		h->error = outfile_read(&h->file->out, buf, size, (h->first + i) * size);
-		if (h->error == 0)
-			h->hashes[i] = digest_chunk(buf, size);
-	}
+	for (unsigned int i = 0; i < h->count && h->error == 0; i++)
+		h->error = hash_piece(&h->file->out, buf, size, (h->first + i) * size, &h->hashes[i]);
 }
 
 static void on_hashed(struct io_job *job)

@@ -206,11 +206,6 @@ static bool has_bytes(const struct send_item *item)
 	return item->status == STATUS_OK && !(item->flags & others);
 }
 
-static bool is_dense(const struct stat *st)
-{
-	return (uint64_t)st->st_blocks * 512 >= (uint64_t)st->st_size;
-}
-
 /*
  * Half a slot: two that are larger would not share one. An empty file is opened like a large one, since it may be none (/proc).
  * A file that no FILE can name would leave a hole in the slot.
@@ -218,7 +213,8 @@ static bool is_dense(const struct stat *st)
 static bool may_pack(const struct sender *s, const struct send_item *item)
 {
 	return item->seen && !(item->flags & WIRE_FILE_DRY_RUN) && item->stat.st_size > 0 &&
-	       (uint64_t)item->stat.st_size <= sender_piece(s) / 2 && (item->dense || is_dense(&item->stat)) &&
+	       (uint64_t)item->stat.st_size <= sender_piece(s) / 2 &&
+	       (item->dense || extents_bytes(&item->stat) == (uint64_t)item->stat.st_size) &&
 	       strlen(item->name) <= WIRE_NAME_MAX && strlen(item->target) <= WIRE_PATH_MAX;
 }
 

@@ -177,14 +177,15 @@ static bool fill_packed(struct sender *s, struct send_file *f)
 /* Holes are skipped; chunks begin and end where they would without any, so that a file is cut the same way each time. */
 static size_t next_piece(struct send_file *f)
 {
-	bool whole = f->whole || send_file_may_be_held(f, f->next_offset);
-	size_t piece = whole ? f->sender->slab->slot_size : sender_piece(f->sender);
+	size_t slot_size = f->sender->slab->slot_size, piece = f->whole ? slot_size : sender_piece(f->sender);
 	struct extent data;
 	uint64_t cell_end;
 
 	if (f->in.unsized)
 		return piece;
 	data = extent_next(&f->in.extents, f->next_offset);
+	if (send_file_next_held(f, data.start, &f->next_offset))
+		return slot_size;
 	cell_end = (data.start / piece + 1) * piece;
 	f->next_offset = data.start;
 	return (size_t)((data.end < cell_end ? data.end : cell_end) - data.start);
@@ -193,11 +194,14 @@ static size_t next_piece(struct send_file *f)
 bool send_file_has_more(const struct send_file *f)
 {
 	struct extent data;
+	uint64_t offset;
 
 	if (f->in.unsized)
 		return true;
 	data = extent_next(&f->in.extents, f->next_offset);
-	return data.start < data.end;
+	if (data.start < data.end)
+		return true;
+	return f->resume && (!f->have_all || send_file_next_held(f, data.end, &offset));
 }
 
 /* Without a size the next chunk starts where the last one turns out to end: one at a time. */

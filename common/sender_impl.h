@@ -144,7 +144,7 @@ bool sender_job_ended(struct sender *s);     /* first in every done(); false: st
 void send_item_done(struct send_item *item); /* frees its strings */
 void send_file_fail(struct send_file *f, enum status status, const char *text);
 void send_file_fail_errno(struct send_file *f, int error);
-bool send_file_has_more(const struct send_file *f); /* data from next_offset on */
+bool send_file_has_more(const struct send_file *f); /* to read, from next_offset on */
 void send_file_maybe_check(struct send_file *f);    /* all was read, or nothing more will be */
 void send_file_finish(struct send_file *f); /* CLOSE or ABORT was said and RESULT heard, or the peer never knew of it */
 void send_slot_maybe_free(struct send_slot *slot); /* if nobody needs it any more */
@@ -184,6 +184,9 @@ void sender_fill(struct sender *s);
 /* sender_resume.c */
 void send_file_ask(struct send_file *f);             /* it is open now: decides whether HAVE is to be waited for */
 bool send_file_must_wait(const struct send_file *f); /* for HAVE, before more of it is read */
+bool send_file_next_held(
+	const struct send_file *f, uint64_t last,
+	uint64_t *ret_offset); /* a piece from next_offset to `last` of which the receiver has anything */
 int sender_on_have(void *engine, const struct wire_record *rec);
 bool send_file_may_be_held(const struct send_file *f, uint64_t offset); /* a whole piece that begins there */
 bool send_chunk_is_held(const struct send_chunk *c);

@@ -2,6 +2,10 @@
 /*
  * Going on with a file that the receiver holds a part of. Large files are announced with RESUME, and nothing of them is read before
  * HAVE has told what is held as far as that. A chunk whose hash is the receiver's is named, not sent.
+ *
+ * A piece of which the receiver has anything is read, compared and, if it has to be, sent as a whole, with all the holes in it, and
+ * also when it is nothing but a hole: so what is left there can be anything and does no harm. Where the receiver has nothing,
+ * holes stay holes as they would without.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,17 +19,30 @@
 
 void send_file_ask(struct send_file *f)
 {
-	uint64_t size = (uint64_t)f->in.stat.st_size;
+	uint64_t bytes = f->in.extents.list ? extents_bytes(&f->in.stat) : (uint64_t)f->in.stat.st_size;
 
-	/* What is held of a hole would never be compared. */
 	f->resume = f->item.resume && !(f->item.flags & WIRE_FILE_DRY_RUN) && f->status == STATUS_OK && f->in.fd >= 0 &&
-		    !f->in.unsized && !f->in.extents.list && size >= WORTH_A_QUESTION &&
-		    size >= 2 * f->sender->slab->slot_size;
+		    !f->in.unsized && bytes >= WORTH_A_QUESTION && bytes >= 2 * f->sender->slab->slot_size;
 }
 
+/* In the holes on the way to the next data there may be pieces of the receiver's. */
 bool send_file_must_wait(const struct send_file *f)
 {
-	return f->resume && !f->have_all && f->next_offset / f->sender->slab->slot_size >= f->have_count;
+	return f->resume && !f->have_all &&
+	       extent_next(&f->in.extents, f->next_offset).start / f->sender->slab->slot_size >= f->have_count;
+}
+
+bool send_file_next_held(const struct send_file *f, uint64_t last, uint64_t *ret_offset)
+{
+	uint64_t size = f->sender->slab->slot_size;
+
+	for (uint64_t i = (f->next_offset + size - 1) / size; i < f->have_count && i * size <= last; i++) {
+		if (f->have[i]) {
+			*ret_offset = i * size;
+			return true;
+		}
+	}
+	return false;
 }
 
 static int append(struct send_file *f, const struct wire_have *have)
@@ -61,6 +78,7 @@ int sender_on_have(void *engine, const struct wire_record *rec)
 		return -EPROTO;
 	r = append(f, &rec->have);
 	f->have_all = rec->have.flags & WIRE_HAVE_LAST;
+	f->all_filled |= !send_file_has_more(f);
 	sender_schedule(s);
 	return r;
 }
@@ -69,7 +87,7 @@ bool send_file_may_be_held(const struct send_file *f, uint64_t offset)
 {
 	size_t size = f->sender->slab->slot_size;
 
-	return f->resume && offset % size == 0 && offset / size < f->have_count;
+	return f->resume && offset % size == 0 && offset / size < f->have_count && f->have[offset / size];
 }
 
 bool send_chunk_is_held(const struct send_chunk *c)

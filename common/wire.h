@@ -335,7 +335,7 @@ struct wire_have {
 	uint16_t flags;
 	uint16_t count;                 /* 0..WIRE_HAVE_MAX */
 	uint64_t first;                 /* the piece that hashes[0] is of */
-	uint64_t hashes[WIRE_HAVE_MAX]; /* XXH3_64bits */
+	uint64_t hashes[WIRE_HAVE_MAX]; /* XXH3_64bits; 0: there is nothing but a hole */
 };
 
 struct wire_ping {

@@ -34,7 +34,7 @@ goes_on()
 {
 	local held
 
-	transfer -v --slot-size=4K f g
+	transfer -v --slot-size="${slot_size:-4K}" f g
 	expect 0 "f' -> "
 	same "$from/f" "$to/g"
 	! part_in "$to" || fail "the temporary file is left"
@@ -165,6 +165,79 @@ no_resume_leaves_nothing()
 no_part_is_left()
 {
 	! part_in "$to"
+}
+
+# ---- files with holes
+
+# A file that is mostly holes: data of odd lengths at odd places, across the borders of slots, and a hole at its end.
+make_holes()
+{
+	local i
+
+	pattern "$case_dir/bytes" 1000000
+	truncate -s 600000000 "$from/f"
+	for i in {0..39}; do
+		dd if="$case_dir/bytes" of="$from/f" bs=1M oflag=seek_bytes seek=$((i * 14004099)) iflag=count_bytes \
+			count=$((800000 + i * 3000)) conv=notrunc status=none
+	done
+	[ "$(kib_of "$from/f")" -lt 300000 ] || skip "no holes on this file system"
+}
+
+kib_of()
+{
+	du -k "$1" | cut -f1
+}
+
+# begin_with_holes SIGNAL BYTES: interrupted when as much is there, holes included
+begin_with_holes()
+{
+	make_holes
+	towards --timeout=10 f g
+	start_copy --slot-size=64K --slots=2 --limit-rate=20M "${words[@]}"
+	await 20 partial_has "$2" || fail "the copy does not get there; $(<"$case_dir/err")"
+	kill "-$1" "$client"
+	end_copy 3
+	await 10 at_rest "$daemon" "$idle_fds" "$idle_tasks" || fail "the daemon keeps $fds descriptors, $tasks threads"
+	partial_has "$2" || fail "nothing is left to go on with"
+}
+
+# goes_on_with_holes MIN: and as many as MIN bytes of data are not sent again
+goes_on_with_holes()
+{
+	slot_size=64K goes_on "$1"
+	# where a piece was half there its holes were filled
+	[ "$(kib_of "$to/g")" -le $(($(kib_of "$from/f") + 1000)) ] ||
+		fail "$(kib_of "$to/g") KiB there, $(kib_of "$from/f") here"
+}
+
+holes_go_on()
+{
+	begin_with_holes "$1" 200000000
+	goes_on_with_holes 8000000
+}
+
+# What is left has other bytes where the file has holes: in a slot with data, in one without, behind the last whole one, and behind
+# all that was sent.
+damaged_holes_are_mended()
+{
+	local at
+
+	begin_with_holes INT 100000000
+	for at in 820000 5000000 $((part_size - 1)) 570000000 599999000; do
+		printf 'damage' | dd of="$part" bs=1 seek="$at" conv=notrunc status=none
+	done
+	goes_on_with_holes 1000000
+}
+
+# Blocks that nobody has written to are holes, but count: there is a question, and then nothing to send.
+reserved_blocks_are_no_data()
+{
+	fallocate -l 20M "$from/f" 2>/dev/null || skip "no reserving on this file system"
+	truncate -s 50M "$from/f"
+	transfer f g
+	expect_ok
+	same "$from/f" "$to/g"
+	[ "$(kib_of "$to/g")" -lt 1000 ] || fail "$(kib_of "$to/g") KiB there"
 }
 
 # ---- --partial-dir
@@ -357,6 +430,10 @@ resume()
 	both planted_link_is_not_followed planted_temporaries_are_not_used link
 	both temporary_of_another_user_is_not_used planted_temporaries_are_not_used file
 	both limited_copy_goes_on_at_once limited_copy_goes_on_at_once
+	both holes_interrupted_go_on holes_go_on INT
+	both holes_killed_go_on holes_go_on KILL
+	both damaged_holes_are_mended damaged_holes_are_mended
+	both reserved_blocks_are_no_data reserved_blocks_are_no_data
 	both two_at_once_do_not_share two_at_once_do_not_share
 	both no_resume_leaves_nothing no_resume_leaves_nothing
 	both files_of_a_tree_go_on files_of_a_tree_go_on
