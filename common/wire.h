@@ -311,7 +311,7 @@ struct wire_total {
 };
 
 struct wire_limit {
-	uint64_t bytes_per_second; /* not 0 */
+	uint64_t bytes_per_second; /* 0: no limit any more */
 };
 
 /* A piece of what attributes.h reads; together they are one of its blobs, in order. */
