@@ -118,6 +118,17 @@ static void file_free(struct receive_file *f)
 	receiver_schedule(r);
 }
 
+static bool say_here(struct receive_file *f)
+{
+	struct wire_record rec = { .type = WIRE_HERE, .here = f->here };
+
+	if (!f->here_due || f->status != STATUS_OK)
+		return true;
+	rec.here.file = f->said.file;
+	f->here_due = peer_send(f->receiver->peer, &rec) < 0;
+	return !f->here_due;
+}
+
 void receive_file_report(struct receive_file *f)
 {
 	struct receiver *r = f->receiver;
@@ -129,7 +140,7 @@ void receive_file_report(struct receive_file *f)
 	rec.result.file = f->said.file;
 	rec.result.status = (uint16_t)f->status;
 	rec.result.text = wire_text(f->text);
-	if (peer_send(r->peer, &rec) < 0)
+	if (!say_here(f) || peer_send(r->peer, &rec) < 0)
 		return; /* step() tries again when there is room */
 	peer_moved(r->peer);
 	r->events->file_done(r->owner, &f->place, f->said.request, receive_file_is_dry(f) ? f->said.size : f->received,

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "here.h"
 #include "infile.h"
 #include "outdir.h"
 #include "receiver_impl.h"
@@ -125,6 +126,7 @@ static int look_at_top(struct receive_file *f)
 	f->job_error =
 		outdir_look(f->place.root, f->place.path, f->place.name, f->place.flags, &f->top, &f->out.entered);
 	f->dir_made = f->top < 0;
+	f->here_due = f->top >= 0 && here_of(f->top, &f->here) == 0;
 	return f->job_error;
 }
 

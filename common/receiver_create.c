@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "beneath.h"
+#include "here.h"
 #include "outdir.h"
 #include "peer.h"
 #include "receiver_impl.h"
@@ -164,6 +165,7 @@ static void run_make_top(struct receive_file *f)
 
 	f->job_error = fd < 0 ? fd : 0;
 	f->top = fd;
+	f->here_due = fd >= 0 && here_of(fd, &f->here) == 0;
 }
 
 /*

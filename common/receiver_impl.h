@@ -71,6 +71,8 @@ struct receive_file {
 	struct receive_file *next; /* queued, staged, or in a flush */
 	struct receive_dir *dir;   /* below a top: where it is made; of a top that is left: that */
 	int top;                   /* of a top that was made: its descriptor, for the receiver */
+	struct wire_here here;     /* which directory that is */
+	bool here_due;             /* and it is to be said, before RESULT */
 	bool dir_made;             /* a directory: it was not there before */
 	bool keeps_mode;           /* a directory that is left: it was */
 	char *link;                /* what LINK said, or NULL */

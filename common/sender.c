@@ -442,7 +442,8 @@ static const struct peer_engine engine_type = {
 		     [WIRE_RESULT] = on_result,
 		     [WIRE_DONE] = on_done,
 		     [WIRE_HAVE] = sender_on_have,
-		     [WIRE_LIMIT] = on_limit },
+		     [WIRE_LIMIT] = on_limit,
+		     [WIRE_HERE] = sender_on_here },
 	.writable = on_writable,
 };
 

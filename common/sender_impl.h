@@ -155,7 +155,8 @@ int sender_tree_new(struct sender *s, const struct send_item *top);
 int sender_tree_open(struct sender *s, struct send_file *f);        /* worker; -ENOTDIR: the top is no directory */
 void sender_tree_begin(struct sender *s, struct send_file *f);      /* f becomes the entry of the top itself */
 int sender_tree_next(struct sender *s, struct send_item *ret_item); /* as events->next; -ENODATA: over, and freed */
-void sender_tree_top_done(struct sender *s, bool good);      /* RESULT of the top: the rest may follow, or will not */
+void sender_tree_top_done(struct sender *s, bool good); /* RESULT of the top: the rest may follow, or will not */
+int sender_on_here(void *engine, const struct wire_record *rec);
 void sender_tree_lost(struct sender *s, enum status status); /* something that cannot even be named was not sent */
 void sender_tree_first_done(const struct send_item *item, enum status status); /* item->first was copied, or not */
 void sender_tree_cancel(struct sender *s);                                     /* a job that reads shall end soon */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "here.h"
 #include "names.h"
 #include "sender_impl.h"
 #include "util.h"
@@ -51,7 +52,9 @@ struct tree {
 	struct links links;
 	struct left *left;
 	struct send_item top;
-	enum status status; /* of what no entry could say */
+	enum status status;           /* of what no entry could say */
+	const char *why;              /* a sentence for it, static storage; or NULL */
+	struct wire_here destination; /* the walk knows of it if it is on this host */
 };
 
 static struct send_item copy_item(const struct send_item *item)
@@ -109,12 +112,37 @@ void sender_tree_begin(struct sender *s, struct send_file *f)
 	f->all_filled = true;
 }
 
+/* No entry was read yet, so the walk is nobody else's. */
+int sender_on_here(void *engine, const struct wire_record *rec)
+{
+	struct sender *s = engine;
+	struct tree *t = s->tree;
+	struct send_file *f = s->by_id[rec->here.file % s->max_files];
+
+	if (!f || f->id != rec->here.file || f->status != STATUS_OK)
+		return 0; /* of a top that ended meanwhile */
+	if (!t || t->stage != TREE_TOP || f->item.flags & WIRE_FILE_BELOW || t->walk.destination)
+		return -EPROTO;
+	t->destination = rec->here;
+	if (here_is_this_host(&t->destination))
+		t->walk.destination = &t->destination;
+	return 0;
+}
+
 void sender_tree_top_done(struct sender *s, bool good)
 {
-	if (good)
-		s->tree->stage = TREE_WALK;
-	else
+	struct tree *t = s->tree;
+
+	if (!good) {
 		sender_tree_free(s);
+		return;
+	}
+	t->stage = TREE_WALK;
+	if (t->walk.destination && here_is(t->walk.destination, &t->walk.stat)) {
+		t->why = "the destination is the source itself";
+		sender_tree_lost(s, STATUS_FAILED);
+		t->stage = TREE_LEAVE; /* and nothing to be left but the top */
+	}
 }
 
 void sender_tree_lost(struct sender *s, enum status status)
@@ -225,6 +253,8 @@ static int remember_directory(struct tree *t, const struct walk_entry *e)
 
 static const char *why_not(const struct walk_entry *e)
 {
+	if (e->error == WALK_ITSELF)
+		return "a directory cannot be copied into itself";
 	if (!S_ISLNK(e->stat.st_mode))
 		return NULL;
 	switch (e->error) {
@@ -261,7 +291,7 @@ static int entry_item(struct tree *t, struct walk_entry *e, struct send_item *re
 		item.status = status_from_errno(e->error);
 		item.why = why_not(e);
 	}
-	if (S_ISDIR(e->stat.st_mode))
+	if (S_ISDIR(e->stat.st_mode) && e->error != WALK_ITSELF) /* that is not to be made */
 		item.flags |= WIRE_FILE_DIRECTORY;
 	else if (S_ISLNK(e->stat.st_mode) && e->link)
 		item.flags |= WIRE_FILE_SYMLINK;
@@ -353,6 +383,7 @@ static int leave_item(struct tree *t, struct send_item *ret_item)
 		t->stage = TREE_LAST;
 		*ret_item = copy_item(&t->top);
 		ret_item->status = t->status;
+		ret_item->why = t->why;
 	}
 	ret_item->flags |= WIRE_FILE_DIRECTORY | WIRE_FILE_LEAVE;
 	return item_is_whole(ret_item);

@@ -17,6 +17,7 @@
 #include "cleanup.h"
 #include "error.h"
 #include "filter.h"
+#include "here.h"
 #include "sys.h"
 #include "util.h"
 #include "walk.h"
@@ -196,6 +197,10 @@ static int fill_entry(struct walk *w, const char *name, struct walk_entry *e)
 		return 0;
 	if (!S_ISDIR(e->stat.st_mode))
 		return 1;
+	if (w->destination && here_is(w->destination, &e->stat)) {
+		e->error = WALK_ITSELF;
+		return 1;
+	}
 	p = new_pending(w->path, name, &e->stat);
 	if (!p)
 		return -ENOMEM;

@@ -12,6 +12,7 @@
 #define RDCP_WALK_H
 
 #include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -27,6 +28,9 @@ struct walk_entry {
 
 struct filter;
 struct walk_pending;
+struct wire_here;
+
+#define WALK_ITSELF (-EDEADLK) /* of an entry: a directory that is not entered, since what is read here goes there */
 
 struct walk {
 	int top;          /* O_PATH; -1: not open */
@@ -39,6 +43,7 @@ struct walk {
 	struct walk_pending *pending;
 	struct walk_pending *failed; /* could not be read: to be reported */
 	const struct filter *filter; /* what it excludes is neither reported nor entered; borrowed, NULL: none */
+	const struct wire_here *destination; /* WALK_ITSELF; borrowed, NULL: not known on this host */
 	atomic_bool cancelled;
 };
 

@@ -479,6 +479,23 @@ static bool total_ok(const struct wire_record *rec)
 	return rec->total.files <= INT64_MAX && rec->total.bytes <= INT64_MAX;
 }
 
+/* HERE: 0 file u32, 4 dev u64, 12 ino u64, 20 started_ns i64 */
+static void put_here(struct writer *w, const struct wire_record *rec)
+{
+	put_u32(w, rec->here.file);
+	put_u64(w, rec->here.dev);
+	put_u64(w, rec->here.ino);
+	put_u64(w, (uint64_t)rec->here.started_ns);
+}
+
+static void get_here(struct reader *r, struct wire_record *rec)
+{
+	rec->here.file = get_u32(r);
+	rec->here.dev = get_u64(r);
+	rec->here.ino = get_u64(r);
+	rec->here.started_ns = (int64_t)get_u64(r);
+}
+
 static const struct record_kind {
 	const char *name;
 	void (*put)(struct writer *w, const struct wire_record *rec);
@@ -501,6 +518,7 @@ static const struct record_kind {
 	[WIRE_HAVE] = { "HAVE", put_have, get_have, have_ok },
 	[WIRE_SUM] = { "SUM", put_sum, get_sum, any_ok },
 	[WIRE_TOTAL] = { "TOTAL", put_total, get_total, total_ok },
+	[WIRE_HERE] = { "HERE", put_here, get_here, any_ok },
 	[WIRE_LINK] = { "LINK", put_link, get_link, link_ok },
 	[WIRE_ATTRIBUTES] = { "ATTRIBUTES", put_attributes, get_attributes, attributes_ok },
 	[WIRE_FILTER] = { "FILTER", put_filter, get_filter, filter_ok },

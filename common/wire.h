@@ -125,6 +125,7 @@ enum wire_type {
 	WIRE_SUM = 20,        /* sender -> receiver, right after FILE with CHECKSUM: of all its bytes */
 	WIRE_PARTIAL, /* client of a push, before its first FILE: where to keep what may be left of large files */
 	WIRE_TOTAL,   /* daemon of a pull, once, after END: what all that was asked for comes to */
+	WIRE_HERE,    /* receiver -> sender, before RESULT of a top: which directory that is */
 	WIRE_TYPE_END
 };
 
@@ -310,6 +311,13 @@ struct wire_total {
 	uint64_t bytes; /* of them, without holes that are not sent */
 };
 
+/* Means something on the same host only, see here.h. */
+struct wire_here {
+	uint32_t file; /* the top */
+	uint64_t dev, ino;
+	int64_t started_ns; /* the host was: CLOCK_REALTIME */
+};
+
 struct wire_limit {
 	uint64_t bytes_per_second; /* 0: no limit any more */
 };
@@ -364,6 +372,7 @@ struct wire_record {
 		struct wire_have have;
 		struct wire_sum sum;
 		struct wire_total total;
+		struct wire_here here;
 		struct wire_attributes attributes;
 		struct wire_filter filter;
 		struct wire_entry entry;

@@ -135,6 +135,41 @@ many_sources()
 	like_cp dir missing src file
 }
 
+# into_itself NAME: $there/a is copied to $there/a/NAME
+into_itself()
+{
+	local name=$1
+
+	if [ "$way" = push ]; then
+		copy -r "$there/a" "$host:$there/a/$name"
+	else
+		copy -r "$host:$there/a" "$there/a/$name"
+	fi
+	expect 1 "cannot be copied into itself"
+}
+
+own_copies()
+{
+	mkdir -p "$there/a/b/c" ref/a/b/c
+	text "$there/a/f" content
+	text ref/a/f content
+	cp -r ref/a ref/copy
+	mv ref/copy ref/a/b/a
+	into_itself b
+	same_tree ref/a "$there/a"
+	into_itself b # where it is there already
+	same_tree ref/a "$there/a"
+	into_itself new
+	holds "$there/a/new/b/a/f" content
+	[ ! -e "$there/a/new/new" ] || fail "$(find "$there")"
+	if [ "$way" = push ]; then
+		copy -r "$there/a/." "$host:$there/a"
+	else
+		copy -r "$host:$there/a/." "$there/a"
+	fi
+	expect 1 "the destination is the source itself"
+}
+
 without_r()
 {
 	some_tree "$from/src"
@@ -596,6 +631,7 @@ trees()
 	both directory_is_named_as_for_cp sources
 	both link_to_a_directory_is_followed_as_a_source source_link
 	both many_sources_go_where_cp_puts_them many_sources
+	both directory_is_not_copied_into_itself own_copies
 	both directory_without_r_is_an_error without_r
 	run directory_goes_into_the_export_itself default_export
 	both missing_directories_are_made_if_wanted make_path

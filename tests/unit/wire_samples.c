@@ -182,6 +182,18 @@ const struct wire_sample wire_samples[WIRE_TYPE_END - 1] = {
 		       "\x08\x07\x06\x05\x04\x03\x02\x01"
 		       "\x18\x17\x16\x15\x14\x13\x12\x11",
 		       false },
+	[WIRE_HERE - 1] = { { .type = WIRE_HERE,
+			      .here = { .file = 7,
+					.dev = 0x0102030405060708,
+					.ino = 0x1112131415161718,
+					.started_ns = -2 } },
+			    32,
+			    "\x17\0\x1c\0"
+			    "\x07\0\0\0"
+			    "\x08\x07\x06\x05\x04\x03\x02\x01"
+			    "\x18\x17\x16\x15\x14\x13\x12\x11"
+			    "\xfe\xff\xff\xff\xff\xff\xff\xff",
+			    false },
 };
 
 int wire_sample_decode(const uint8_t *p, size_t len, struct wire_record *ret_rec)
@@ -299,6 +311,12 @@ void assert_record(const struct wire_record *a, const struct wire_record *b)
 	case WIRE_SUM:
 		ck_assert_uint_eq(a->sum.file, b->sum.file);
 		ck_assert_mem_eq(a->sum.sum, b->sum.sum, WIRE_DIGEST_SIZE);
+		break;
+	case WIRE_HERE:
+		ck_assert_uint_eq(a->here.file, b->here.file);
+		ck_assert_uint_eq(a->here.dev, b->here.dev);
+		ck_assert_uint_eq(a->here.ino, b->here.ino);
+		ck_assert_int_eq(a->here.started_ns, b->here.started_ns);
 		break;
 	case WIRE_TOTAL:
 		ck_assert_uint_eq(a->total.files, b->total.files);
