@@ -152,11 +152,15 @@ void receive_file_report(struct receive_file *f)
 
 /* ---- the step at the end of a round: what is due to the peer -------------------------------------------------- */
 
+/* In the order of the FILEs: what became of a directory is known before what became of its entries. */
 static void retry_reports(struct receiver *r)
 {
-	for (unsigned int i = 0; i < RECEIVER_MAX_FILES; i++)
-		if (r->files[i].state == FILE_REPORTING)
-			receive_file_report(&r->files[i]);
+	for (uint32_t i = 0; i < RECEIVER_MAX_FILES; i++) {
+		struct receive_file *f = &r->files[(r->next_file + i) % RECEIVER_MAX_FILES];
+
+		if (f->state == FILE_REPORTING)
+			receive_file_report(f);
+	}
 }
 
 static void send_done(struct receiver *r)

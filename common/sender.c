@@ -97,6 +97,12 @@ static bool is_tree_top(const struct send_item *item)
 	return item->recurse && (item->flags & WIRE_FILE_DIRECTORY) && !(item->flags & WIRE_FILE_LEAVE);
 }
 
+static bool is_directory_below(const struct send_item *item)
+{
+	return (item->flags & WIRE_FILE_BELOW) && (item->flags & WIRE_FILE_DIRECTORY) &&
+	       !(item->flags & WIRE_FILE_LEAVE);
+}
+
 static bool is_dry(const struct send_file *f)
 {
 	return f->item.flags & WIRE_FILE_DRY_RUN;
@@ -121,6 +127,8 @@ void send_file_finish(struct send_file *f)
 	if (f->item.first)
 		sender_tree_first_done(&f->item, status);
 	peer_moved(s->peer);
+	if (is_directory_below(&f->item) && !ours && status != STATUS_OK)
+		sender_tree_dir_refused(f);
 	if (is_tree_top(&f->item))
 		sender_tree_top_done(s, status == STATUS_OK);
 	s->events->file_done(s->owner, &f->item, is_dry(f) ? dry_bytes(f) : f->announced, status, !ours,

@@ -14,6 +14,7 @@
 #include "here.h"
 #include "names.h"
 #include "sender_impl.h"
+#include "subtrees.h"
 #include "util.h"
 #include "walk.h"
 
@@ -51,6 +52,7 @@ struct tree {
 	struct batch batches[2], *now, *ahead; /* `ahead` is the worker's while reading */
 	struct links links;
 	struct left *left;
+	struct subtrees lost; /* could not be made at the receiver */
 	struct send_item top;
 	enum status status;           /* of what no entry could say */
 	const char *why;              /* a sentence for it, static storage; or NULL */
@@ -290,6 +292,9 @@ static int entry_item(struct tree *t, struct walk_entry *e, struct send_item *re
 	if (e->error) {
 		item.status = status_from_errno(e->error);
 		item.why = why_not(e);
+	} else if (item.path && subtrees_find(&t->lost, item.path)) {
+		item.status = STATUS_FAILED;
+		item.why = "its directory could not be made";
 	}
 	if (S_ISDIR(e->stat.st_mode) && e->error != WALK_ITSELF) /* that is not to be made */
 		item.flags |= WIRE_FILE_DIRECTORY;
@@ -350,6 +355,14 @@ static int walk_item(struct tree *t, struct send_item *ret_item)
 void sender_tree_first_done(const struct send_item *item, enum status status)
 {
 	item->first->failed = status != STATUS_OK && status != STATUS_ATTRIBUTES && status != STATUS_SKIPPED;
+}
+
+void sender_tree_dir_refused(const struct send_file *f)
+{
+	struct tree *t = f->sender->tree;
+
+	if (t && !subtrees_find(&t->lost, f->item.path))
+		subtrees_add(&t->lost, f->item.path);
 }
 
 static int link_item(struct tree *t, struct send_item *ret_item)
@@ -439,6 +452,7 @@ void sender_tree_free(struct sender *s)
 		free(left);
 	}
 	links_done(&t->links);
+	subtrees_done(&t->lost);
 	walk_close(&t->walk);
 	send_item_done(&t->top);
 	free(t);

@@ -35,6 +35,29 @@ static enum output_result result_of(enum status status)
 	return status == STATUS_OK ? OUTPUT_COPIED : status == STATUS_SKIPPED ? OUTPUT_SKIPPED : OUTPUT_FAILED;
 }
 
+/* Of what is beneath a directory that could not be made nothing is told but how much it is, when all is known. */
+static bool is_beneath_lost(struct client_source *source, const struct client_outcome *o)
+{
+	struct subtree *lost;
+
+	if (!o->below || result_of(o->status) != OUTPUT_FAILED)
+		return false;
+	lost = subtrees_find(&source->lost, o->below);
+	if (lost)
+		lost->entries++;
+	else if (o->directory)
+		subtrees_add(&source->lost, o->below);
+	return lost;
+}
+
+static void tell_lost(struct client *c, struct client_source *source)
+{
+	for (const struct subtree *lost = source->lost.newest; lost; lost = lost->next)
+		if (lost->entries)
+			output_lost(&c->output, source->path, lost->path, lost->entries);
+	subtrees_done(&source->lost);
+}
+
 void client_settle(struct client *c, struct client_source *source, const struct client_outcome *o)
 {
 	if (o->last) {
@@ -66,7 +89,10 @@ void client_settle(struct client *c, struct client_source *source, const struct 
 						       .destination = o->destination,
 						       .bytes = o->bytes,
 						       .status = o->status,
+						       .told = is_beneath_lost(source, o),
 						       .text = o->text });
+	if (o->last)
+		tell_lost(c, source);
 }
 
 const char *client_target(const struct client *c, const struct client_source *source)
@@ -462,6 +488,8 @@ static bool attempt(struct client *c, const struct addrinfo *addresses)
 	}
 	measure_begin(c);
 	run_loop(c, addresses);
+	for (unsigned int i = 0; i < c->source_count; i++) /* those that were not settled */
+		tell_lost(c, &c->sources[i]);
 	if (c->abandoned)
 		return false;
 	tear_down(c);

@@ -21,6 +21,7 @@
 #include "common/sender.h"
 #include "common/slab.h"
 #include "common/stream.h"
+#include "common/subtrees.h"
 #include "common/forecast.h"
 #include "ask.h"
 #include "connect.h"
@@ -42,6 +43,7 @@ struct client_source {
 	bool settled;     /* copied, or failed and told */
 	bool copied;
 	uint64_t files, bytes; /* settled, of it or in it; bytes: to be copied */
+	struct subtrees lost;  /* directories in it that could not be made, in this attempt */
 };
 
 struct client {

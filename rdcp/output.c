@@ -167,9 +167,20 @@ void output_file(struct output *o, const struct output_file *f)
 	if (f->result != OUTPUT_FAILED && !o->options->verbose && !o->objects && !o->options->dry_run)
 		return;
 	snprintf(source, sizeof(source), "%s%s%s", f->source, f->below ? "/" : "", f->below ? f->below : "");
-	say_file(o, f, source, destination);
+	if (!f->told)
+		say_file(o, f, source, destination);
 	if (o->objects)
 		put_file(o, f, source, destination);
+}
+
+void output_lost(struct output *o, const char *source, const char *below, uint64_t entries)
+{
+	char path[PATH_SIZE], shown[512];
+
+	snprintf(path, sizeof(path), "%s/%s", source, below);
+	progress_clear(&o->progress);
+	log_err("'%s': %" PRIu64 " %s beneath it %s not copied, either", escape_name(path, shown, sizeof(shown)),
+		entries, entries == 1 ? "entry" : "entries", entries == 1 ? "was" : "were");
 }
 
 void output_tell(struct output *o)

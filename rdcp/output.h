@@ -36,6 +36,7 @@ struct output_file {
 	const char *destination;    /* where it is now; NULL: only what the user said is known */
 	uint64_t bytes;
 	unsigned int status; /* FAILED: enum status */
+	bool told;           /* in what was said of the directory that it was to be in: counted only, and for --json */
 	const char *text;    /* and why, or why it was skipped; "" when status says it all */
 };
 
@@ -59,6 +60,9 @@ void output_start(struct output *o); /* the progress line may be drawn */
 void output_complain(struct output *o, int exit_code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 void output_file(struct output *o, const struct output_file *f);
+
+/* So many were told, in that sense, of the directory SOURCE/BELOW. */
+void output_lost(struct output *o, const char *source, const char *below, uint64_t entries);
 
 /* How far it is, for who asked by SIGUSR1: the progress is up to date. */
 void output_tell(struct output *o);

@@ -377,6 +377,23 @@ unreadable_top()
 	[ ! -e "$to/dst" ] || fail "something came of it"
 }
 
+# A directory that cannot be made is told once, and not once for each entry in it.
+blocked_directory()
+{
+	need perl
+	mkdir -p "$from/src/a/b/c" "$from/src/z" "$to/src"
+	files_in "$from/src/a" 700 3000
+	files_in "$from/src/a/b/c" 300 10
+	text "$from/src/z/f" content
+	text "$to/src/a" "in the way"
+	transfer -r src .
+	expect 1 "src/a': not a directory" \
+		"src/a': 1002 entries beneath it were not copied, either" "1 file was copied, 1003 failed"
+	[ "$(wc -l <<<"$err")" = 3 ] || fail "$err"
+	holds "$to/src/z/f" content
+	holds "$to/src/a" "in the way"
+}
+
 special_files()
 {
 	need perl
@@ -641,6 +658,7 @@ trees()
 	both directories_that_were_there_keep_their_mode kept_modes
 	both unreadable_entries_are_named_and_the_rest_arrives unreadable
 	both unreadable_directory_is_an_error unreadable_top
+	both blocked_directory_is_told_once blocked_directory
 	both special_files_are_named_and_the_rest_arrives special_files
 	both names_of_any_bytes_arrive names
 	both deep_tree_arrives deep
