@@ -22,6 +22,8 @@
 #include "stream.h"
 #include "util.h"
 
+#define SPECIAL_BITS 07000 /* set-user-ID, set-group-ID, sticky */
+
 void receiver_schedule(struct receiver *r)
 {
 	loop_defer(r->peer->loop, &r->step_task);
@@ -118,6 +120,17 @@ static void file_free(struct receive_file *f)
 	receiver_schedule(r);
 }
 
+/* It is there, but is there something to be said about it? */
+static const char *remark_on(const struct receive_file *f)
+{
+	bool gets_mode = !(f->said.flags & WIRE_FILE_DIRECTORY) || (f->said.flags & WIRE_FILE_LEAVE);
+
+	if (!f->place.remark || !gets_mode || receive_file_is_link(f) || receive_file_is_dry(f) ||
+	    !(f->said.mode & SPECIAL_BITS))
+		return f->text;
+	return f->place.remark;
+}
+
 static bool say_here(struct receive_file *f)
 {
 	struct wire_record rec = { .type = WIRE_HERE, .here = f->here };
@@ -139,7 +152,7 @@ void receive_file_report(struct receive_file *f)
 		receive_file_fail(f, STATUS_ATTRIBUTES, f->why);
 	rec.result.file = f->said.file;
 	rec.result.status = (uint16_t)f->status;
-	rec.result.text = wire_text(f->text);
+	rec.result.text = wire_text(f->status == STATUS_OK ? remark_on(f) : f->text);
 	if (!say_here(f) || peer_send(r->peer, &rec) < 0)
 		return; /* step() tries again when there is room */
 	peer_moved(r->peer);

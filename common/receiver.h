@@ -34,6 +34,8 @@ struct receive_place {
 	uint64_t size;         /* in file_done(): what the sender said; a link or a directory has none */
 	unsigned int flags;    /* enum place_flags */
 	struct stream *stream; /* borrowed: it goes here and `path` is only for messages; or NULL */
+	/* Said to the sender of each file that loses mode bits since `wishes` has not got SPECIAL; static storage, NULL: nothing */
+	const char *remark;
 	uint32_t
 		wishes; /* enum wire_file_flags: the sender's; those of WIRE_FILE_WISHES place() may replace by its own */
 };

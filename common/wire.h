@@ -232,6 +232,7 @@ struct wire_ack {
 	uint16_t slots[WIRE_ACK_MAX];
 };
 
+/* The text of STATUS_OK is that of a top, see above, or a remark for people: what was left out. */
 struct wire_result {
 	uint32_t file;
 	uint16_t status;

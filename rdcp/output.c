@@ -173,6 +173,17 @@ void output_file(struct output *o, const struct output_file *f)
 		put_file(o, f, source, destination);
 }
 
+void output_remark(struct output *o, const char *source, const char *below, const char *text)
+{
+	char path[PATH_SIZE], shown[512], why[512];
+
+	if (o->remarks++)
+		return;
+	snprintf(path, sizeof(path), "%s%s%s", source, below ? "/" : "", below ? below : "");
+	progress_clear(&o->progress);
+	log_warning("'%s': %s", escape_name(path, shown, sizeof(shown)), escape_name(text, why, sizeof(why)));
+}
+
 void output_lost(struct output *o, const char *source, const char *below, uint64_t entries)
 {
 	char path[PATH_SIZE], shown[512];
@@ -302,6 +313,8 @@ int output_end(struct output *o, const struct output_end *e)
 	FILE *f = location_is_stream(&options->target) ? stderr : stdout;
 
 	progress_finish(&o->progress, success, now_ns());
+	if (o->remarks > 1)
+		log_warning("the same is true of %" PRIu64 " other file%s", o->remarks - 1, o->remarks == 2 ? "" : "s");
 	if (e->signal)
 		log_err("interrupted, %llu file%s copied", copied, copied == 1 ? " was" : "s were");
 	else if (!success && code != EXITCODE_USAGE &&

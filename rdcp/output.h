@@ -25,6 +25,7 @@ struct output {
 	FILE *objects;                    /* of --json, borrowed; NULL: none are wanted, or it broke */
 	uint64_t copied, skipped, failed; /* files; directories that went well are not counted */
 	uint64_t stored_bytes;            /* the sizes of those that were copied */
+	uint64_t remarks;                 /* files that a remark was made on */
 	int exit_code;                    /* enum exitcode, the worst so far */
 	uint64_t started_ns;
 };
@@ -60,6 +61,9 @@ void output_start(struct output *o); /* the progress line may be drawn */
 void output_complain(struct output *o, int exit_code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 void output_file(struct output *o, const struct output_file *f);
+
+/* It was copied, but: the first is told as a warning, with the text, the others are counted. */
+void output_remark(struct output *o, const char *source, const char *below, const char *text);
 
 /* So many were told, in that sense, of the directory SOURCE/BELOW. */
 void output_lost(struct output *o, const char *source, const char *below, uint64_t entries);

@@ -121,6 +121,9 @@ static void on_file_done(void *owner, const struct send_item *item, uint64_t byt
 		   !(item->flags & (WIRE_FILE_BELOW | WIRE_FILE_LEAVE));
 	char where[WIRE_PATH_MAX + WIRE_TEXT_MAX + 2];
 
+	if (status == STATUS_OK && *text && !top)
+		output_remark(&c->output, c->sources[item->request].path,
+			      item->flags & WIRE_FILE_BELOW ? item->path : NULL, text);
 	snprintf(where, sizeof(where), "%s%s%s", item->target, *text ? "/" : "", text);
 	if (item->stream && by_peer && status == STATUS_IS_DIRECTORY)
 		text = "standard input has no name: name the file in it as HOST:PATH";

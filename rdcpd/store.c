@@ -19,8 +19,12 @@ static enum status on_place(void *owner, const struct wire_file *file, struct re
 	snprintf(ret_place->name, sizeof(ret_place->name), "%.*s", file->name.len, file->name.data);
 	ret_place->flags = receive_place_flags(file->flags);
 	status = roots_locate(st->roots, file->path, true, &ret_place->root, ret_place->path, text);
-	if (status == STATUS_OK && !roots_export(st->roots, ret_place->root)->setuid)
+	if (status == STATUS_OK && (file->flags & WIRE_FILE_SPECIAL) &&
+	    !roots_export(st->roots, ret_place->root)->setuid) {
 		ret_place->wishes &= ~(uint32_t)WIRE_FILE_SPECIAL;
+		ret_place->remark = "set-user-ID, set-group-ID and sticky bits are left out: the export does not say "
+				    "'setuid = yes'";
+	}
 	if (status != STATUS_OK) /* for the log */
 		snprintf(ret_place->path, sizeof(ret_place->path), "%.*s", file->path.len, file->path.data);
 	return status;

@@ -107,6 +107,9 @@ special_bits_need_the_export()
 	setfattr -n user.a -v b "$from/t/f"
 	setfattr -n security.capability -v 0x0100000200200000000000000000000000000000 "$from/t/f"
 	transfer -a t u
+	expect 0 "t/f': set-user-ID" "'setuid = yes'" "the same is true of 1 other file"
+	[ "$(wc -l <<<"$err")" = 2 ] || fail "$err"
+	transfer -aq t u
 	expect_ok
 	[ "$(stat -c %a "$to/u/f" "$to/u/d")" = $'755\n775' ] || fail "$(stat -c '%n %a' "$to/u/"*)"
 	[ "$(getfattr --absolute-names --only-values -n user.a "$to/u/f")" = b ] || fail "the other attribute is missing"
