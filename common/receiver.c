@@ -336,6 +336,7 @@ static int on_data(void *engine, const struct wire_record *rec)
 	}
 	*f->waiting_tail = c;
 	f->waiting_tail = &c->next;
+	receive_file_unpark(f);
 	return 0;
 }
 
@@ -344,6 +345,8 @@ static void file_ended(struct receive_file *f)
 	f->ended = true;
 	if (f->state == FILE_REPORTED)
 		file_free(f);
+	else if (f->parked)
+		receive_file_unpark(f);
 	else if (f->state == FILE_QUEUED)
 		receiver_schedule(f->receiver); /* it may be what the queue waits for */
 	else

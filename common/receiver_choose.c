@@ -15,7 +15,7 @@
 #include "receiver_impl.h"
 #include "sys.h"
 
-#define LOOKED_AT (WIRE_FILE_UPDATE | WIRE_FILE_CHECKSUM | WIRE_FILE_DRY_RUN)
+#define LOOKED_AT (WIRE_FILE_UPDATE | WIRE_FILE_SKIP_HELD | WIRE_FILE_CHECKSUM | WIRE_FILE_DRY_RUN)
 
 /* What is there now, and where that is. */
 struct there {
@@ -108,7 +108,9 @@ bool receive_file_choose(struct receive_file *f)
 	if (!(f->said.flags & LOOKED_AT) || f->place.stream || (f->place.flags & OUTFILE_FRESH))
 		return !dry;
 	r = look(f, &there);
-	if (r == 0 && is_up_to_date(f, &there.stat))
+	if (r == 0 && (f->said.flags & WIRE_FILE_SKIP_HELD) && there.stat.st_mode && !S_ISDIR(there.stat.st_mode))
+		f->skip = "it is there already";
+	else if (r == 0 && is_up_to_date(f, &there.stat))
 		f->skip = "the one there is as new, or newer";
 	else if (r == 0 && is_the_same(f, &there))
 		f->skip = "the one there has the same bytes";

@@ -343,7 +343,7 @@ static void on_created(struct io_job *job)
 
 	if (!receiver_job_ended(f->receiver))
 		return;
-	if (f->job_error == 0)
+	if (f->job_error == 0 && (f->said.flags & WIRE_FILE_RESUME))
 		receive_file_look_for_held(f);
 	made(f);
 }
@@ -412,6 +412,45 @@ void receiver_queue(struct receiver *r, struct receive_file *f)
 	receiver_schedule(r);
 }
 
+/* ---- files that may be left alone, of which the sender asks first ---------------------------------------------- */
+
+static void run_look(struct io_job *job)
+{
+	receive_file_choose(container_of(job, struct receive_file, job));
+}
+
+/* It is wanted: on it goes when there are bytes of it, or its end. */
+static void on_looked(struct io_job *job)
+{
+	struct receive_file *f = container_of(job, struct receive_file, job);
+
+	if (!receiver_job_ended(f->receiver))
+		return;
+	if (f->skip) {
+		made(f);
+		return;
+	}
+	f->looked_at = true;
+	f->state = FILE_QUEUED;
+	f->parked = true;
+	receive_file_look_for_held(f); /* which is nothing, and so told */
+	if (f->ended || f->waiting)
+		receive_file_unpark(f);
+}
+
+void receive_file_unpark(struct receive_file *f)
+{
+	if (!f->parked)
+		return;
+	f->parked = false;
+	receiver_queue(f->receiver, f);
+}
+
+static bool is_asked_for(const struct receive_file *f)
+{
+	return (f->said.flags & WIRE_FILE_ASK) && !f->looked_at && !f->closed && !f->place.stream;
+}
+
 static void begin(struct receiver *r, struct receive_file *f)
 {
 	if (f->dir && f->dir->error && !(receive_file_is_dry(f) && f->dir->error == -ENOENT))
@@ -428,6 +467,9 @@ static void begin(struct receiver *r, struct receive_file *f)
 				names_contains(&r->kept, NULL, 0, f->place.path, strlen(f->place.path));
 		r->barrier = true;
 		receiver_submit_quick(r, &f->job, run_make_dir, on_dir_made);
+	} else if (is_asked_for(f)) {
+		f->state = FILE_OPENING;
+		receiver_submit(r, &f->job, run_look, on_looked);
 	} else if (is_here(f)) {
 		f->state = FILE_FINISHING;
 		receiver_submit_quick(r, &f->job, run_whole, on_whole);

@@ -66,6 +66,8 @@ struct receive_file {
 	struct outfile out;
 	struct io_job job;
 	int job_error;
+	bool looked_at;            /* and not to be left alone: the sender that asked was told */
+	bool parked;               /* queued, but in no queue before more is heard of it */
 	const char *skip;          /* why it is not to be stored, or NULL; static storage, the worker's */
 	bool at_destination;       /* the job failed before there was anything of it */
 	struct receive_file *next; /* queued, staged, or in a flush */
@@ -164,6 +166,7 @@ void receive_file_report(struct receive_file *f);                         /* RES
 /* receiver_create.c */
 int receiver_place(struct receiver *r, struct receive_file *f, const struct wire_file *said); /* -EPROTO, -ENOMEM */
 void receiver_queue(struct receiver *r, struct receive_file *f);
+void receive_file_unpark(struct receive_file *f);  /* more is heard of it */
 void receiver_create_queued(struct receiver *r);   /* as far as what is before is there */
 void receive_dir_release(struct receive_dir *dir); /* NULL is fine */
 

@@ -109,7 +109,7 @@ void receive_file_look_for_held(struct receive_file *f)
 	struct receive_held *h;
 	uint64_t bytes = f->out.held < f->said.size ? f->out.held : f->said.size;
 
-	if (!(f->said.flags & WIRE_FILE_RESUME) || receive_file_is_dry(f) || f->status != STATUS_OK)
+	if (receive_file_is_dry(f) || f->status != STATUS_OK)
 		return;
 	h = calloc(1, sizeof(*h));
 	if (!h) {

@@ -190,6 +190,13 @@ static void settle_recursion(struct sender *s, struct send_file *f)
 		sender_tree_free(s);
 }
 
+/* One that was opened to be asked for can be packed with others all the same, see may_pack(). */
+static bool may_share(const struct send_file *f)
+{
+	return f->item.ask && f->whole && !f->in.extents.list && f->in.stat.st_size > 0 &&
+	       (uint64_t)f->in.stat.st_size <= sender_piece(f->sender) / 2;
+}
+
 static void on_opened(struct io_job *job)
 {
 	struct send_file *f = container_of(job, struct send_file, job);
@@ -200,6 +207,7 @@ static void on_opened(struct io_job *job)
 	if (f->item.recurse)
 		settle_recursion(f->sender, f);
 	f->whole = f->in.fd >= 0 && !f->in.unsized && (uint64_t)f->in.stat.st_size <= sender_piece(f->sender);
+	f->packed = may_share(f);
 	send_file_ask(f);
 	if (f->status == STATUS_OK && (is_dry(f) || !send_file_has_more(f)))
 		f->all_filled = true;
@@ -221,6 +229,7 @@ static bool has_bytes(const struct send_item *item)
 static bool may_pack(const struct sender *s, const struct send_item *item)
 {
 	return item->seen && !(item->flags & WIRE_FILE_DRY_RUN) && item->stat.st_size > 0 &&
+	       !(item->ask && item->checksum) && /* the sum is to be known before */
 	       (uint64_t)item->stat.st_size <= sender_piece(s) / 2 &&
 	       (item->dense || extents_bytes(&item->stat) == (uint64_t)item->stat.st_size) &&
 	       strlen(item->name) <= WIRE_NAME_MAX && strlen(item->target) <= WIRE_PATH_MAX;
@@ -240,6 +249,7 @@ static void start_file(struct sender *s, struct send_file *f)
 	} else if (may_pack(s, &f->item)) {
 		f->packed = f->whole = true;
 		f->state = FILE_READY;
+		send_file_ask(f);
 	} else if (f->item.recurse && sender_tree_new(s, &f->item) < 0) {
 		send_file_fail_errno(f, -ENOMEM);
 		f->state = FILE_CHECKED;

@@ -43,6 +43,7 @@ struct send_item {
 	bool resume;                 /* the peer may hold a part of it: ask */
 	const struct names
 		*done;   /* what is in a directory and need not be sent, by request and path; borrowed, or NULL */
+	bool ask;        /* the peer may leave it alone: wait for its word before bytes are sent */
 	bool checksum;   /* say SUM, so that the same bytes need not be sent */
 	bool dense;      /* its holes are sent as zeros */
 	bool follow;     /* symlinks in the directory are followed, not sent */

@@ -26,7 +26,10 @@ static bool say_file(struct sender *s, struct send_file *f)
 		.file = s->next_id,
 		.request = f->item.request,
 		.flags = f->item.flags | (f->in.unsized ? WIRE_FILE_UNSIZED : 0) |
-			 (f->in.extents.list ? WIRE_FILE_SPARSE : 0) | (f->resume ? WIRE_FILE_RESUME : 0) |
+			 (f->in.extents.list ? WIRE_FILE_SPARSE : 0) |
+			 (f->resume ? WIRE_FILE_RESUME
+			  : f->asks ? WIRE_FILE_ASK
+				    : 0) |
 			 (f->has_sum ? WIRE_FILE_CHECKSUM : 0),
 		.mode = f->in.stat.st_mode & 07777,
 		.size = f->in.unsized ? 0 : send_file_size(f),
@@ -251,12 +254,25 @@ static void announce_files(struct sender *s)
 	}
 }
 
-/* Files whose bytes have to wait for an answer are announced before their turn: the answer comes while others are sent. */
+/* Files whose bytes have to wait for an answer, and directories among them, which hold up nobody. */
+static bool may_go_ahead(const struct send_file *f)
+{
+	const uint32_t kind = WIRE_FILE_BELOW | WIRE_FILE_DIRECTORY;
+
+	if (f->state == FILE_OPENING)
+		return false;
+	return f->asks || (f->item.ask && f->status == STATUS_OK && (f->item.flags & (kind | WIRE_FILE_LEAVE)) == kind);
+}
+
+/* They are announced before their turn: the answer comes while others are sent. */
 static void ask_ahead(struct sender *s)
 {
-	for (struct send_file *f = s->queue; f; f = f->next)
-		if (!f->begun && (f->state == FILE_OPENING || !f->resume || !say_file(s, f) || !f->begun))
+	for (struct send_file *f = s->queue; f; f = f->next) {
+		if (!f->begun && (!may_go_ahead(f) || !say_file(s, f) || !f->begun))
 			return;
+		if (f->asks && !say_sum(s, f))
+			return;
+	}
 }
 
 static void say_end(struct sender *s)

@@ -28,14 +28,14 @@ static void read_chunk(struct send_chunk *c, uint8_t *to)
 {
 	struct send_file *f = c->file;
 
-	if (f->packed)
+	if (f->packed && f->in.fd < 0)
 		c->got = open_packed(f);
 	if (c->got < 0)
 		return;
 	c->got = infile_read(&f->in, to, c->want, c->offset);
 	if (c->got > 0)
 		c->hash = digest_chunk(to, (size_t)c->got);
-	if (f->packed && f->item.checksum) {
+	if (f->packed && f->item.checksum && !f->asks) {
 		digest_sum(to, (size_t)c->got, f->sum);
 		f->has_sum = true;
 	}
@@ -163,6 +163,8 @@ static bool fill_packed(struct sender *s, struct send_file *f)
 {
 	size_t size = (size_t)f->in.stat.st_size;
 
+	if (send_file_must_wait(f))
+		return false;
 	if (s->pack && (s->pack->count == PACK_FILES || next_in_pack(s->pack) + size > sender_piece(s)))
 		submit_pack(s);
 	if (!s->pack)

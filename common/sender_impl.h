@@ -60,7 +60,8 @@ struct send_file {
 	size_t attributes_len, attributes_said;
 	char why[ATTRIBUTES_WHY_MAX];          /* they could not be read, or "" */
 	enum status status;                    /* first failure on this side */
-	bool resume;                           /* HAVE tells what of it need not be sent */
+	bool asks;                             /* HAVE is waited for */
+	bool resume;                           /* and tells what of it need not be sent */
 	bool have_all;                         /* the last HAVE was heard */
 	uint64_t *have, have_count, have_room; /* hashes of pieces that the receiver holds */
 	char text[WIRE_TEXT_MAX + 1];

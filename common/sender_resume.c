@@ -17,18 +17,28 @@
 
 #define WORTH_A_QUESTION (8 * MIB) /* the answer takes a round trip */
 
+/* What is small enough to be opened when it is read is asked for before. */
+static bool may_be_left_alone(const struct send_file *f)
+{
+	return f->item.ask && !(f->item.flags & WIRE_FILE_DRY_RUN) && f->status == STATUS_OK &&
+	       (f->packed || f->in.fd >= 0) && !f->in.unsized && !f->item.stream && f->in.stat.st_size > 0;
+}
+
 void send_file_ask(struct send_file *f)
 {
 	uint64_t bytes = f->in.extents.list ? extents_bytes(&f->in.stat) : (uint64_t)f->in.stat.st_size;
 
 	f->resume = f->item.resume && !(f->item.flags & WIRE_FILE_DRY_RUN) && f->status == STATUS_OK && f->in.fd >= 0 &&
 		    !f->in.unsized && bytes >= WORTH_A_QUESTION && bytes >= 2 * f->sender->slab->slot_size;
+	f->asks = f->resume || may_be_left_alone(f);
 }
 
 /* In the holes on the way to the next data there may be pieces of the receiver's. */
 bool send_file_must_wait(const struct send_file *f)
 {
-	return f->resume && !f->have_all &&
+	if (!f->resume)
+		return f->asks && !f->have_all;
+	return !f->have_all &&
 	       extent_next(&f->in.extents, f->next_offset).start / f->sender->slab->slot_size >= f->have_count;
 }
 
@@ -74,7 +84,8 @@ int sender_on_have(void *engine, const struct wire_record *rec)
 
 	if (!f || f->id != rec->have.file)
 		return 0; /* of a file that ended meanwhile */
-	if (!f->resume || f->have_all || (!rec->have.count && !(rec->have.flags & WIRE_HAVE_LAST)))
+	if (!f->asks || f->have_all || (!f->resume && rec->have.count) ||
+	    (!rec->have.count && !(rec->have.flags & WIRE_HAVE_LAST)))
 		return -EPROTO;
 	r = append(f, &rec->have);
 	f->have_all = rec->have.flags & WIRE_HAVE_LAST;

@@ -18,13 +18,13 @@
 #include "wire_cursor.h"
 
 #define FILE_KINDS (WIRE_FILE_DIRECTORY | WIRE_FILE_SYMLINK | WIRE_FILE_HARD_LINK)
-#define FILE_FLAGS                                                                                         \
-	(WIRE_FILE_WISHES | WIRE_FILE_UNSIZED | WIRE_FILE_SPARSE | WIRE_FILE_RESUME | WIRE_FILE_CHECKSUM | \
-	 FILE_KINDS | WIRE_FILE_BELOW | WIRE_FILE_LEAVE)
+#define FILE_FLAGS                                                                                    \
+	(WIRE_FILE_WISHES | WIRE_FILE_UNSIZED | WIRE_FILE_SPARSE | WIRE_FILE_RESUME | WIRE_FILE_ASK | \
+	 WIRE_FILE_CHECKSUM | FILE_KINDS | WIRE_FILE_BELOW | WIRE_FILE_LEAVE)
 #define GET_FLAGS                                                                                                    \
 	(WIRE_GET_TREE | WIRE_GET_PRESERVE | WIRE_GET_CHECKSUM | WIRE_GET_DENSE | WIRE_GET_DIRECT | WIRE_GET_OWNER | \
 	 WIRE_GET_XATTRS | WIRE_GET_NUMERIC_IDS | WIRE_GET_HARD_LINKS | WIRE_GET_FOLLOW | WIRE_GET_DRY_RUN |         \
-	 WIRE_GET_LIST | WIRE_GET_GLOB | WIRE_GET_RESUME | WIRE_GET_TOTAL)
+	 WIRE_GET_LIST | WIRE_GET_GLOB | WIRE_GET_RESUME | WIRE_GET_TOTAL | WIRE_GET_ASK)
 #define ENTRY_FLAGS (WIRE_ENTRY_DIRECTORY | WIRE_ENTRY_LAST)
 #define FILE_FIXED_SIZE 38
 #define NSEC_PER_SEC 1000000000U
@@ -101,7 +101,8 @@ static bool kind_ok(const struct wire_file *f)
 		return false;
 	if (kind == WIRE_FILE_HARD_LINK && !(f->flags & WIRE_FILE_BELOW))
 		return false;
-	return !kind || (!f->size && !(f->flags & (WIRE_FILE_UNSIZED | WIRE_FILE_SPARSE | WIRE_FILE_RESUME)));
+	return !kind ||
+	       (!f->size && !(f->flags & (WIRE_FILE_UNSIZED | WIRE_FILE_SPARSE | WIRE_FILE_RESUME | WIRE_FILE_ASK)));
 }
 
 static bool file_ok(const struct wire_record *rec)

@@ -154,6 +154,8 @@ enum wire_file_flags {
 	WIRE_FILE_RESUME = 1 << 14,    /* the sender waits for HAVE before it sends bytes */
 	WIRE_FILE_DIRECT = 1 << 15,    /* past the page cache, as far as it goes */
 	WIRE_FILE_VERIFY = 1 << 16, /* read again after it was stored, past the page cache, before it gets its name */
+	WIRE_FILE_ASK =
+		1 << 17, /* it may be left alone: the sender waits for HAVE, with no pieces, before it sends bytes */
 	/* Of what ATTRIBUTES say: */
 	WIRE_FILE_OWNER = 1 << 20,       /* give it their user and group */
 	WIRE_FILE_XATTRS = 1 << 21,      /* their extended attributes and ACLs */
@@ -250,6 +252,7 @@ enum wire_get_flags {
 	WIRE_GET_DENSE = 1 << 2,    /* holes are sent as zeros */
 	WIRE_GET_DIRECT = 1 << 3,   /* to be read past the page cache, as far as it goes */
 	WIRE_GET_CHECKSUM = 1 << 5, /* send SUM with each file */
+	WIRE_GET_ASK = 1 << 6,      /* smaller ones may be left alone: send them with WIRE_FILE_ASK */
 	WIRE_GET_RESUME = 1 << 4,   /* large files may be held in part: send them with WIRE_FILE_RESUME */
 	/* What the client is going to keep, and the ATTRIBUTES that takes: */
 	WIRE_GET_OWNER = 1 << 8,        /* user and group */

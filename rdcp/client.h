@@ -129,6 +129,12 @@ void client_on_counted(void *owner); /* the forecast rests */
 bool client_wants_total(const struct client *c);
 /* Where it goes, as the receiver is to take it: FILE.path, or a local path. */
 const char *client_target(const struct client *c, const struct client_source *source);
+/* What is there may be left alone, file by file: better ask before sending. */
+static inline bool client_may_skip(const struct options *o)
+{
+	return o->update || o->skip_held || o->checksum;
+}
+
 /* enum wire_file_flags that the options ask for */
 unsigned int client_file_flags(const struct client *c, const struct client_source *source);
 

@@ -70,6 +70,7 @@ static struct send_item item_of(struct client *c, unsigned int i)
 		.recurse = S_ISDIR(source->stat.st_mode),
 		.filter = c->filter.count ? &c->filter : NULL,
 		.dense = c->options->dense,
+		.ask = client_may_skip(c->options),
 		.checksum = c->options->checksum,
 		.follow = c->options->follow,
 		.hard_links = c->options->archive,

@@ -58,6 +58,7 @@ static struct serve_get *new_get(struct serve *sv, const struct wire_get *said)
 	get->item.filter = sv->filter.count ? &sv->filter : NULL;
 	get->item.recurse = said->flags & WIRE_GET_TREE;
 	get->item.resume = said->flags & WIRE_GET_RESUME;
+	get->item.ask = said->flags & WIRE_GET_ASK;
 	get->item.checksum = said->flags & WIRE_GET_CHECKSUM;
 	get->item.dense = said->flags & WIRE_GET_DENSE;
 	get->item.follow = said->flags & WIRE_GET_FOLLOW;

@@ -451,6 +451,57 @@ by_checksum()
 	done
 }
 
+# nothing_sent OPTION...: of $from/src, which is in $to/src already
+nothing_sent()
+{
+	local ended
+
+	ended=$(daemon_count ' account: ')
+	transfer -r --json "$@" src .
+	expect_ok
+	if [ "$way" = push ]; then
+		[[ $out == *'"sent":0,"stored":0'* ]] || fail "$out"
+	else
+		await 10 accounts_are $((ended + 1)) || fail "no account"
+		[[ $(grep ' account: ' "$log" | tail -n 1) == *' 0 bytes,'* ]] || fail "$(grep account: "$log")"
+	fi
+}
+
+accounts_are()
+{
+	[ "$(daemon_count ' account: ')" = "$1" ]
+}
+
+# The bytes of small files that stay as they are are not sent; those of the others are.
+bytes_stay()
+{
+	local i
+
+	mkdir -p "$from/src/d/e" "$to"
+	for ((i = 0; i < 150; i++)); do
+		text "$from/src/$i" "$i"
+		text "$from/src/d/$i" "d$i"
+		text "$from/src/d/e/$i" "e$i"
+	done
+	pattern "$from/src/middle" 700000
+	pattern "$from/src/d/larger" 3000000
+	: >"$from/src/none"
+	ln -s 1 "$from/src/d/link"
+	touch -d '1 hour ago' "$from/src/none" # of no bytes, and not asked for
+	cp -a "$from/src" "$to/src"
+	nothing_sent -u
+	nothing_sent --ignore-existing
+	nothing_sent --checksum
+	rm "$to"/src/d/1* "$to/src/middle"
+	rm -r "$to/src/d/e"
+	for i in -u --ignore-existing --checksum; do
+		transfer -rp "$i" --slots=2 --slot-size=64K src .
+		expect_ok
+		diff -r --no-dereference "$from/src" "$to/src" >"$case_dir/diff" || fail "$i: $(head -n 5 "$case_dir/diff")"
+		rm "$to"/src/d/2* "$to/src/d/larger"
+	done
+}
+
 choosing()
 {
 	both rules_count_in_their_order rules_in_order
@@ -462,6 +513,7 @@ choosing()
 	both update_leaves_what_is_newer update
 	both update_of_a_large_file update_large
 	both checksum_skips_the_same_bytes by_checksum
+	both bytes_of_what_stays_are_not_sent bytes_stay
 	both what_is_there_is_skipped held
 	both dry_run_says_what_would_be_copied dry
 	both dry_run_compares_with_what_is_there dry_update

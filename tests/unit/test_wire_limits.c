@@ -242,6 +242,8 @@ START_TEST(unknown_chunk_and_get_flags_are_refused)
 	rec.get.flags = 1u << 30;
 	assert_not_encoded(&rec);
 	ck_assert_int_eq(decode_patched(WIRE_GET, 8, "\0\0\0\x01", 4), -EBADMSG);
+	rec.get.flags = WIRE_GET_ASK;
+	assert_taken(&rec);
 	rec.get.flags = WIRE_GET_GLOB; /* without LIST */
 	assert_not_encoded(&rec);
 	rec.get.flags |= WIRE_GET_LIST;
