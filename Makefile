@@ -86,7 +86,7 @@ ARCHIVES := $(B)/obj/rdcp.a $(B)/obj/rdcpd.a $(B)/obj/common.a
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: dist deb rpm package-deps check-packages check-system install-rdcp install-rdcpd all programs check unit format lint bench demo fuzz deps install uninstall clean help FORCE
+.PHONY: dist deb rpm package-deps check-all check-packages check-system install-rdcp install-rdcpd all programs check unit format lint bench demo fuzz deps install uninstall clean help FORCE
 
 all: $(PROGRAMS) $(B)/unit $(B)/hostile ## build both programs and what tests them
 
@@ -145,6 +145,9 @@ $(B)/obj/suites.h: FORCE
 
 check: $(if $(filter 0,$(shell id -u)),deps) ## everything: unit tests, sanitizers, copies, the RDMA labs, lint (under 30 minutes)
 	@tests/run
+
+check-all: $(if $(filter 0,$(shell id -u)),package-deps) ## what CI runs: check, check-packages and check-system with one count
+	@tests/run all
 
 unit: $(B)/unit ## unit tests; T="wire key" picks suites, SAN= and FAULTS=1 pick a variant
 	$(Q)$< $(T)
@@ -264,7 +267,7 @@ package-deps:
 check-packages: $(if $(filter 0,$(shell id -u)),package-deps) ## packages: lintian, rpmlint, contents, and two builds that are the same
 	@packaging/check $(RDCP_VERSION)
 
-check-system: $(if $(filter 0,$(shell id -u)),package-deps) ## a Debian system of its own in QEMU: install, copy, reload, restart, remove, purge
+check-system: $(if $(filter 0,$(shell id -u)),package-deps) ## two Debian systems in QEMU: install, copy, reload, restart, upgrade, remove, purge (5 minutes)
 	@tests/system/run $(RDCP_VERSION)
 
 PACKAGE_DEPS := debhelper dpkg-dev fakeroot lintian rpm rpmlint mmdebstrap e2fsprogs
