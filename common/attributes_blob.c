@@ -25,7 +25,6 @@
 #define LIST_MAX (XATTR_LIST_MAX + sizeof(ACL_ACCESS) + sizeof(ACL_DEFAULT)) /* no kernel lists more */
 #define XATTR_HEAD 5                                                         /* lengths */
 #define NAME_HEAD 6                                                          /* kind, length, number */
-#define ROOM_FIRST 256
 
 static bool begins(const char *name, const char *prefix)
 {
@@ -71,27 +70,13 @@ static bool get_layout(const uint8_t *blob, size_t len, struct attributes *a)
 
 static int reserve(struct attributes_draft *d, size_t bytes)
 {
-	size_t room = d->room ? d->room : ROOM_FIRST;
-	uint8_t *buf;
-
-	if (bytes > ATTRIBUTES_MAX - d->len)
-		return -E2BIG;
-	while (room < d->len + bytes)
-		room *= 2;
-	if (room == d->room)
-		return 0;
-	buf = realloc(d->buf, room);
-	if (!buf)
-		return -ENOMEM;
-	d->buf = buf;
-	d->room = room;
-	return 0;
+	return buffer_reserve(&d->bytes, bytes, ATTRIBUTES_MAX);
 }
 
 /* At the end of what is there; the caller has reserved the room. */
 static struct writer append(struct attributes_draft *d)
 {
-	return (struct writer){ .buf = d->buf + d->len, .size = d->room - d->len };
+	return (struct writer){ .buf = d->bytes.data + d->bytes.len, .size = d->bytes.room - d->bytes.len };
 }
 
 int attributes_draft_begin(struct attributes_draft *d, unsigned int kept, uint32_t uid, uint32_t gid)
@@ -110,13 +95,13 @@ int attributes_draft_begin(struct attributes_draft *d, unsigned int kept, uint32
 	put_u32(&w, kept & ATTRIBUTES_OWNER ? uid : 0);
 	put_u32(&w, kept & ATTRIBUTES_OWNER ? gid : 0);
 	put_u64(&w, 0); /* attributes_draft_end() knows the lengths */
-	d->len += w.len;
+	d->bytes.len += w.len;
 	return 0;
 }
 
 size_t attributes_draft_left(const struct attributes_draft *d, const char *name)
 {
-	size_t taken = d->len + XATTR_HEAD + strlen(name);
+	size_t taken = d->bytes.len + XATTR_HEAD + strlen(name);
 
 	return taken < ATTRIBUTES_MAX ? ATTRIBUTES_MAX - taken : 0;
 }
@@ -128,7 +113,7 @@ int attributes_draft_value(struct attributes_draft *d, const char *name, size_t 
 
 	if (r < 0)
 		return r;
-	*ret_value = d->buf + d->len + head;
+	*ret_value = d->bytes.data + d->bytes.len + head;
 	return 0;
 }
 
@@ -139,12 +124,12 @@ void attributes_draft_xattr(struct attributes_draft *d, const char *name, size_t
 	put_u8(&w, (uint8_t)strlen(name));
 	put_u32(&w, (uint32_t)len);
 	put_bytes(&w, name, strlen(name));
-	d->len += w.len + len;
+	d->bytes.len += w.len + len;
 }
 
 void attributes_draft_names(struct attributes_draft *d)
 {
-	d->xattrs_len = d->len - ATTRIBUTES_MIN;
+	d->xattrs_len = d->bytes.len - ATTRIBUTES_MIN;
 }
 
 int attributes_draft_name(struct attributes_draft *d, enum account_kind kind, uint32_t id, const char *name, size_t len)
@@ -159,28 +144,28 @@ int attributes_draft_name(struct attributes_draft *d, enum account_kind kind, ui
 	put_u8(&w, (uint8_t)len);
 	put_u32(&w, id);
 	put_bytes(&w, name, len);
-	d->len += w.len;
+	d->bytes.len += w.len;
 	return 0;
 }
 
 void attributes_draft_end(struct attributes_draft *d, struct attributes *ret_attributes)
 {
-	struct writer w = { .buf = d->buf + LENGTHS_AT, .size = 2 * sizeof(uint32_t) };
+	struct writer w = { .buf = d->bytes.data + LENGTHS_AT, .size = 2 * sizeof(uint32_t) };
 	uint8_t *fitting;
 
 	put_u32(&w, (uint32_t)d->xattrs_len);
-	put_u32(&w, (uint32_t)(d->len - ATTRIBUTES_MIN - d->xattrs_len));
-	fitting = realloc(d->buf, d->len);
+	put_u32(&w, (uint32_t)(d->bytes.len - ATTRIBUTES_MIN - d->xattrs_len));
+	fitting = realloc(d->bytes.data, d->bytes.len);
 	if (fitting)
-		d->buf = fitting;
-	get_layout(d->buf, d->len, ret_attributes);
-	ret_attributes->owned = d->buf;
+		d->bytes.data = fitting;
+	get_layout(d->bytes.data, d->bytes.len, ret_attributes);
+	ret_attributes->owned = d->bytes.data;
 	memset(d, 0, sizeof(*d));
 }
 
 void attributes_draft_done(struct attributes_draft *d)
 {
-	free(d->buf);
+	buffer_done(&d->bytes);
 	memset(d, 0, sizeof(*d));
 }
 

@@ -11,6 +11,7 @@
 
 #include "account.h"
 #include "attributes.h"
+#include "buffer.h"
 #include "wire_cursor.h"
 
 #define ACL_ACCESS "system.posix_acl_access"
@@ -21,8 +22,7 @@
 
 /* A blob being made. Extended attributes in ascending order of their names, then users and groups by kind and number. */
 struct attributes_draft {
-	uint8_t *buf; /* owned */
-	size_t len, room;
+	struct buffer bytes;
 	size_t xattrs_len; /* known from attributes_draft_names() on */
 };
 

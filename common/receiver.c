@@ -145,35 +145,46 @@ static bool say_here(struct receive_file *f)
 void receive_file_report(struct receive_file *f)
 {
 	struct receiver *r = f->receiver;
-	struct wire_record rec = { .type = WIRE_RESULT };
 
 	f->state = FILE_REPORTING;
 	if (*f->why) /* it is there all the same */
 		receive_file_fail(f, STATUS_ATTRIBUTES, f->why);
+	f->next = NULL;
+	*r->reports_tail = f;
+	r->reports_tail = &f->next;
+	receiver_schedule(r);
+}
+
+/* ---- the step at the end of a round: what is due to the peer -------------------------------------------------- */
+
+/* False: there is no room now. */
+static bool say_report(struct receive_file *f)
+{
+	struct receiver *r = f->receiver;
+	struct wire_record rec = { .type = WIRE_RESULT };
+
 	rec.result.file = f->said.file;
 	rec.result.status = (uint16_t)f->status;
 	rec.result.text = wire_text(f->status == STATUS_OK ? remark_on(f) : f->text);
 	if (!say_here(f) || peer_send(r->peer, &rec) < 0)
-		return; /* step() tries again when there is room */
+		return false;
 	peer_moved(r->peer);
+	r->reports = f->next;
+	if (!r->reports)
+		r->reports_tail = &r->reports;
 	r->events->file_done(r->owner, &f->place, f->said.request, receive_file_is_dry(f) ? f->said.size : f->received,
 			     f->status, f->text);
 	f->state = FILE_REPORTED;
 	if (f->ended)
 		file_free(f);
+	return true;
 }
 
-/* ---- the step at the end of a round: what is due to the peer -------------------------------------------------- */
-
-/* In the order of the FILEs: what became of a directory is known before what became of its entries. */
-static void retry_reports(struct receiver *r)
+/* In the order in which they came: what became of a directory is known before what became of its entries. */
+static void say_reports(struct receiver *r)
 {
-	for (uint32_t i = 0; i < RECEIVER_MAX_FILES; i++) {
-		struct receive_file *f = &r->files[(r->next_file + i) % RECEIVER_MAX_FILES];
-
-		if (f->state == FILE_REPORTING)
-			receive_file_report(f);
-	}
+	while (r->reports && say_report(r->reports))
+		;
 }
 
 static void send_done(struct receiver *r)
@@ -202,7 +213,7 @@ static void step(struct receiver *r)
 	receiver_create_queued(r);
 	receiver_say_held(r);
 	receiver_send_acks(r);
-	retry_reports(r);
+	say_reports(r);
 	receiver_maybe_flush(r);
 	send_done(r);
 }
@@ -462,6 +473,7 @@ int receiver_new(struct peer *peer, struct slab *slab, struct ioqueue *io, const
 	r->pace.expired = on_pace;
 	r->staged_tail = &r->staged;
 	r->queue_tail = &r->queue;
+	r->reports_tail = &r->reports;
 	for (unsigned int i = 0; i < RECEIVER_MAX_FILES; i++)
 		outfile_init(&r->files[i].out);
 	if (init_chunks(r) < 0 || init_files(r) < 0) {
@@ -486,7 +498,7 @@ void receiver_free(struct receiver *r)
 		receive_file_forget_held(&r->files[i]);
 		receive_dir_release(r->files[i].dir);
 		free(r->files[i].link);
-		free(r->files[i].blob);
+		buffer_done(&r->files[i].blob);
 		digest_done(&r->files[i].digest);
 		layout_done(&r->files[i].layout);
 	}

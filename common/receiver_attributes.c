@@ -5,13 +5,9 @@
  * entry. Pieces that nobody wants are dropped.
  */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "receiver_impl.h"
 #include "util.h"
-
-#define ROOM_FIRST 256
 
 static unsigned int kept_flags(uint32_t wishes)
 {
@@ -46,52 +42,30 @@ struct outfile_attrs receive_file_attrs(struct receive_file *f)
 	};
 }
 
-static int reserve(struct receive_file *f, size_t more)
-{
-	size_t room = f->blob_room ? f->blob_room : ROOM_FIRST;
-	uint8_t *blob;
-
-	while (room < f->blob_len + more)
-		room *= 2;
-	if (room == f->blob_room)
-		return 0;
-	blob = realloc(f->blob, room);
-	if (!blob)
-		return -ENOMEM;
-	f->blob = blob;
-	f->blob_room = room;
-	return 0;
-}
-
 int receive_file_add_attributes(struct receive_file *f, const struct wire_attributes *said)
 {
 	struct receiver *r = f->receiver;
 	int error;
 
-	if (f->closed || f->received || said->len > ATTRIBUTES_MAX - f->blob_len ||
+	if (f->closed || f->received || said->len > ATTRIBUTES_MAX - f->blob.len ||
 	    said->len > WIRE_ATTRIBUTES_ROOM - r->attributes_len)
 		return -EPROTO;
 	if (!receive_file_keeps(f) || f->status != STATUS_OK)
 		return 0;
-	error = reserve(f, said->len);
-	if (error < 0)
-		return error;
-	memcpy(f->blob + f->blob_len, said->piece, said->len);
-	f->blob_len += said->len;
-	r->attributes_len += said->len;
-	return 0;
+	error = buffer_add(&f->blob, said->piece, said->len, ATTRIBUTES_MAX);
+	if (error == 0)
+		r->attributes_len += said->len;
+	return error;
 }
 
 int receive_file_close_attributes(struct receive_file *f)
 {
-	return f->blob && f->status == STATUS_OK ? attributes_decode(f->blob, f->blob_len, &f->attributes) : 0;
+	return f->blob.len && f->status == STATUS_OK ? attributes_decode(f->blob.data, f->blob.len, &f->attributes) : 0;
 }
 
 void receive_file_drop_attributes(struct receive_file *f)
 {
-	f->receiver->attributes_len -= f->blob_len;
-	free(f->blob);
-	f->blob = NULL;
-	f->blob_len = f->blob_room = 0;
+	f->receiver->attributes_len -= f->blob.len;
+	buffer_done(&f->blob);
 	attributes_done(&f->attributes);
 }

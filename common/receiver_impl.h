@@ -8,6 +8,7 @@
 #define RDCP_RECEIVER_IMPL_H
 
 #include "attributes.h"
+#include "buffer.h"
 #include "digest.h"
 #include "ioqueue.h"
 #include "layout.h"
@@ -66,20 +67,19 @@ struct receive_file {
 	struct outfile out;
 	struct io_job job;
 	int job_error;
-	bool looked_at;            /* and not to be left alone: the sender that asked was told */
-	bool parked;               /* queued, but in no queue before more is heard of it */
-	const char *skip;          /* why it is not to be stored, or NULL; static storage, the worker's */
-	bool at_destination;       /* the job failed before there was anything of it */
-	struct receive_file *next; /* queued, staged, or in a flush */
-	struct receive_dir *dir;   /* below a top: where it is made; of a top that is left: that */
-	int top;                   /* of a top that was made: its descriptor, for the receiver */
-	struct wire_here here;     /* which directory that is */
-	bool here_due;             /* and it is to be said, before RESULT */
-	bool dir_made;             /* a directory: it was not there before */
-	bool keeps_mode;           /* a directory that is left: it was */
-	char *link;                /* what LINK said, or NULL */
-	uint8_t *blob;
-	size_t blob_len, blob_room;   /* what ATTRIBUTES have said so far */
+	bool looked_at;               /* and not to be left alone: the sender that asked was told */
+	bool parked;                  /* queued, but in no queue before more is heard of it */
+	const char *skip;             /* why it is not to be stored, or NULL; static storage, the worker's */
+	bool at_destination;          /* the job failed before there was anything of it */
+	struct receive_file *next;    /* queued, staged, in a flush, or to be reported */
+	struct receive_dir *dir;      /* below a top: where it is made; of a top that is left: that */
+	int top;                      /* of a top that was made: its descriptor, for the receiver */
+	struct wire_here here;        /* which directory that is */
+	bool here_due;                /* and it is to be said, before RESULT */
+	bool dir_made;                /* a directory: it was not there before */
+	bool keeps_mode;              /* a directory that is left: it was */
+	char *link;                   /* what LINK said, or NULL */
+	struct buffer blob;           /* what ATTRIBUTES have said so far */
 	struct attributes attributes; /* the same from CLOSE on, borrows blob */
 	char why[ATTRIBUTES_WHY_MAX]; /* what of them could not be given to it, or "" */
 	bool has_sum;                 /* SUM was heard */
@@ -133,15 +133,17 @@ struct receiver {
 	uint64_t flushes;
 	struct receive_file *flushing;
 	struct io_job flush_job;
+	struct receive_file *reports, **reports_tail; /* whose RESULT is due */
 
 	struct receive_chunk *chunks, *free_chunks;
 	struct receive_slot *slots;
 	uint16_t *acks; /* slots to acknowledge */
 	unsigned int ack_count;
-	unsigned int layout_runs; /* of all files */
-	struct rate rate;         /* what the sender was asked to keep */
-	bool limit_due;           /* and is to be told */
-	struct loop_timer pace;   /* acknowledgements go on then */
+	struct receive_held *held_due; /* whose HAVE is due */
+	unsigned int layout_runs;      /* of all files */
+	struct rate rate;              /* what the sender was asked to keep */
+	bool limit_due;                /* and is to be told */
+	struct loop_timer pace;        /* acknowledgements go on then */
 
 	size_t attributes_len; /* of all files */
 	unsigned int jobs;

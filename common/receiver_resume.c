@@ -25,7 +25,7 @@ struct receive_held {
 	uint64_t first;  /* piece of the batch */
 	unsigned int count;
 	int error;
-	bool due; /* the batch is to be said */
+	struct receive_held *next; /* in the receiver's list of those whose batch is to be said */
 	uint64_t hashes[WIRE_HAVE_MAX];
 };
 
@@ -36,8 +36,26 @@ uint64_t receive_file_id(const struct wire_file *said)
 	return digest_chunk(words, sizeof(words));
 }
 
+static void set_due(struct receive_held *h)
+{
+	h->next = h->file->receiver->held_due;
+	h->file->receiver->held_due = h;
+	receiver_schedule(h->file->receiver);
+}
+
+static void clear_due(struct receive_held *h)
+{
+	struct receive_held **p = &h->file->receiver->held_due;
+
+	while (*p && *p != h)
+		p = &(*p)->next;
+	if (*p)
+		*p = h->next;
+}
+
 static void held_done(struct receive_file *f)
 {
+	clear_due(f->held);
 	free(f->held);
 	f->held = NULL;
 }
@@ -77,7 +95,7 @@ static void on_hashed(struct io_job *job)
 	if (!receiver_job_ended(f->receiver))
 		return;
 	f->pending--;
-	h->due = true;
+	set_due(h);
 	if (h->error < 0)
 		receive_file_fail_errno(f, h->error);
 	receive_file_maybe_leave_open(f);
@@ -97,7 +115,7 @@ static void hash_next(struct receive_held *h)
 
 	h->count = batch_size(h);
 	if (!h->count) {
-		h->due = true;
+		set_due(h);
 		return;
 	}
 	h->file->pending++;
@@ -121,7 +139,6 @@ void receive_file_look_for_held(struct receive_file *f)
 	h->file = f;
 	h->pieces = f->held_pieces;
 	hash_next(h);
-	receiver_schedule(f->receiver);
 }
 
 static void say_held(struct receive_file *f)
@@ -138,7 +155,7 @@ static void say_held(struct receive_file *f)
 	if (peer_send(f->receiver->peer, &rec) < 0)
 		return; /* the next step tries again */
 	peer_moved(f->receiver->peer);
-	h->due = false;
+	clear_due(h);
 	h->first += h->count;
 	if (last)
 		held_done(f);
@@ -148,11 +165,12 @@ static void say_held(struct receive_file *f)
 
 void receiver_say_held(struct receiver *r)
 {
-	for (unsigned int i = 0; i < RECEIVER_MAX_FILES; i++) {
-		struct receive_file *f = &r->files[i];
+	struct receive_held *next;
 
-		if (!f->held || !f->held->due)
-			continue;
+	for (struct receive_held *h = r->held_due; h; h = next) {
+		struct receive_file *f = h->file;
+
+		next = h->next;
 		if (f->status == STATUS_OK && !f->ended)
 			say_held(f);
 		else

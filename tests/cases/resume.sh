@@ -20,13 +20,21 @@ partial_has()
 	return 1
 }
 
-# begin BYTES: a slow copy of f to g, until it has stored so much
+# begin BYTES [OPTION...]: a slow copy of f to g, until it has stored so much
 begin()
 {
 	[ -f "$from/f" ] || pattern "$from/f" "$big"
 	towards --timeout=10 f g
-	start_copy --slot-size=4K --slots=2 "${words[@]}"
+	start_copy --slot-size=4K --slots=2 "${@:2}" "${words[@]}"
 	await 10 partial_has "$1" || fail "the copy does not get there; $(<"$case_dir/err")"
+}
+
+# interrupt [SIGNAL]: until nobody has the temporary any more
+interrupt()
+{
+	kill "-${1:-INT}" "$client"
+	end_copy 3
+	await 10 at_rest "$daemon" "$idle_fds" "$idle_tasks" || fail "the daemon keeps $fds descriptors, $tasks threads"
 }
 
 # goes_on MIN: the next copy finishes, and at least MIN bytes are not sent again
@@ -59,9 +67,7 @@ client_ends_and_goes_on()
 client_killed_and_goes_on()
 {
 	begin "$1"
-	kill -KILL "$client"
-	end_copy 3
-	await 10 at_rest "$daemon" "$idle_fds" "$idle_tasks" || fail "the daemon keeps $fds descriptors, $tasks threads"
+	interrupt KILL
 	goes_on $(($1 / 2))
 }
 
@@ -80,8 +86,7 @@ daemon_ends_and_goes_on()
 source_that_changed_starts_over()
 {
 	begin 4000000
-	kill -INT "$client"
-	end_copy 3
+	interrupt
 	touch -d '2020-01-01' "$from/f"
 	transfer -v --slot-size=4K f g
 	expect 0 "f' -> "
@@ -93,8 +98,7 @@ source_that_changed_starts_over()
 damaged_parts_are_sent_again()
 {
 	begin 4000000
-	kill -INT "$client"
-	end_copy 3
+	interrupt
 	partial_has 4000000 || fail "nothing is left to go on with"
 	printf 'damage' | dd of="$part" bs=1 seek=1000000 conv=notrunc status=none
 	transfer -v --slot-size=4K f g
@@ -107,8 +111,7 @@ damaged_parts_are_sent_again()
 odd_temporaries_do_no_harm()
 {
 	begin 1000000
-	kill -INT "$client"
-	end_copy 3
+	interrupt
 	partial_has 1000000 || fail "nothing is left to go on with"
 	truncate -s "$1" "$part"
 	transfer f g
@@ -122,8 +125,7 @@ planted_temporaries_are_not_used()
 {
 	need_root
 	begin 1000000
-	kill -INT "$client"
-	end_copy 3
+	interrupt
 	partial_has 1000000 || fail "nothing is left to go on with"
 	text "$work/victim" mine
 	rm "$part"
@@ -157,8 +159,7 @@ no_resume_leaves_nothing()
 	towards f g
 	start_copy --no-resume --slot-size=4K --slots=2 "${words[@]}"
 	await 10 partial_has 1000000 || fail "the copy does not get there"
-	kill -INT "$client"
-	end_copy 3
+	interrupt
 	await 10 no_part_is_left || fail "the temporary file is left"
 }
 
@@ -195,9 +196,7 @@ begin_with_holes()
 	towards --timeout=10 f g
 	start_copy --slot-size=64K --slots=2 --limit-rate=20M "${words[@]}"
 	await 20 partial_has "$2" || fail "the copy does not get there; $(<"$case_dir/err")"
-	kill "-$1" "$client"
-	end_copy 3
-	await 10 at_rest "$daemon" "$idle_fds" "$idle_tasks" || fail "the daemon keeps $fds descriptors, $tasks threads"
+	interrupt "$1"
 	partial_has "$2" || fail "nothing is left to go on with"
 }
 
@@ -249,9 +248,7 @@ partial_dir_keeps_what_is_left()
 	partial_dir=.part
 	text "$to/g" old
 	begin 10000000
-	kill "-$1" "$client"
-	end_copy 3
-	await 10 at_rest "$daemon" "$idle_fds" "$idle_tasks" || fail "the daemon keeps $fds descriptors, $tasks threads"
+	interrupt "$1"
 	[ "$(stat -c %a "$to/.part")" = 700 ] || fail "mode $(stat -c %a "$to/.part")"
 	! part_in "$to" || fail "it is beside the destination"
 	holds "$to/g" old
@@ -269,9 +266,7 @@ partial_dir_of_a_tree()
 	towards --partial-dir=.part d .
 	start_copy -r --slot-size=4K --slots=2 "${words[@]}"
 	await 20 part_in "$to/d/e/.part" || fail "the copy does not begin; $(<"$case_dir/err")"
-	kill -INT "$client"
-	end_copy 3
-	await 10 at_rest "$daemon" "$idle_fds" "$idle_tasks" || fail "the daemon keeps $fds descriptors, $tasks threads"
+	interrupt
 	transfer -r --partial-dir=.part d .
 	expect_ok
 	same "$from/d/f" "$to/d/f"
@@ -318,8 +313,7 @@ partial_dir_is_swept()
 	partial_dir=.part
 	daemon_start
 	begin 1000000
-	kill -INT "$client"
-	end_copy 3
+	interrupt
 	daemon_stop
 	partial_has 1000000 || fail "nothing is left"
 	f=$part
@@ -345,8 +339,7 @@ files_of_a_tree_go_on()
 	towards d e
 	start_copy -r --slot-size=4K --slots=2 "${words[@]}"
 	await 10 tree_part || fail "the copy does not begin; $(<"$case_dir/err")"
-	kill -INT "$client"
-	end_copy 3
+	interrupt
 	transfer -r d/. e
 	expect_ok
 	same "$from/d/f" "$to/e/f"
@@ -356,9 +349,8 @@ files_of_a_tree_go_on()
 # What is held costs nothing of a limit: the rest of a second's worth or two is sent, not a minute's.
 limited_copy_goes_on_at_once()
 {
-	begin 60000000
-	kill -INT "$client"
-	end_copy 3
+	begin 56000000 --limit-rate=20M # or it might be whole before it is interrupted
+	interrupt
 	towards -v --slot-size=4K --limit-rate=4M f g
 	start_copy "${words[@]}"
 	end_copy 30

@@ -121,7 +121,7 @@ START_TEST(a_draft_grows_to_the_limit_and_not_beyond)
 		put_xattr(&d, name, value, min_size(left, sizeof(value)));
 		name[5]++;
 	}
-	ck_assert_uint_eq(d.len, ATTRIBUTES_MAX);
+	ck_assert_uint_eq(d.bytes.len, ATTRIBUTES_MAX);
 	attributes_draft_names(&d);
 	ck_assert_int_eq(attributes_draft_name(&d, ACCOUNT_USER, 1, "n", 1), -E2BIG);
 	attributes_draft_end(&d, &a);

@@ -174,13 +174,13 @@ START_TEST(a_file_has_so_many_attributes_and_no_more)
 
 	for (size_t i = 0; i < ATTRIBUTES_MAX / sizeof(bytes); i++)
 		ck_assert_int_eq(add(f, sizeof(bytes)), 0);
-	ck_assert_uint_eq(f->blob_len, ATTRIBUTES_MAX);
-	ck_assert_uint_eq(f->blob_room, ATTRIBUTES_MAX);
+	ck_assert_uint_eq(f->blob.len, ATTRIBUTES_MAX);
+	ck_assert_uint_eq(f->blob.room, ATTRIBUTES_MAX);
 	ck_assert_int_eq(add(f, 1), -EPROTO);
 	ck_assert_int_eq(receive_file_close_attributes(f), -EBADMSG);
 	receive_file_drop_attributes(f);
 	ck_assert_uint_eq(f->receiver->attributes_len, 0);
-	ck_assert_ptr_null(f->blob);
+	ck_assert_ptr_null(f->blob.data);
 	free(f->receiver);
 }
 END_TEST
@@ -206,7 +206,7 @@ START_TEST(attributes_of_a_file_that_is_lost_take_no_memory)
 	ck_assert_int_eq(add(f, 5), 0);
 	f->status = STATUS_NO_SPACE;
 	ck_assert_int_eq(add(f, 5), 0);
-	ck_assert_uint_eq(f->blob_len, 5);
+	ck_assert_uint_eq(f->blob.len, 5);
 	ck_assert_int_eq(receive_file_close_attributes(f), 0);
 	receive_file_drop_attributes(f);
 	free(f->receiver);
