@@ -18,6 +18,7 @@ int fuzz_rej(const uint8_t *data, size_t len);
 int fuzz_message(const uint8_t *data, size_t len);
 int fuzz_record(const uint8_t *data, size_t len);
 int fuzz_attributes(const uint8_t *data, size_t len);
+int fuzz_filter(const uint8_t *data, size_t len);
 
 #define FUZZ_CHECK(cond)                                                                          \
 	do {                                                                                      \

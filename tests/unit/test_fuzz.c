@@ -23,6 +23,7 @@ static const struct {
 } entries[] = {
 	{ "req", fuzz_req, 19 },        { "rep", fuzz_rep, 12 },       { "rej", fuzz_rej, 11 },
 	{ "message", fuzz_message, 8 }, { "record", fuzz_record, 50 }, { "attributes", fuzz_attributes, 35 },
+	{ "filter", fuzz_filter, 12 },
 };
 
 static size_t read_seed(int dir, const char *name, uint8_t *buf, size_t size)
