@@ -78,6 +78,57 @@ client_file_calls()
 	sweep "$2"
 }
 
+# ---- going on with what was left, in a directory for that
+
+# Each attempt finds what an interrupted copy has left. Where it fails that may stay, but only there.
+resumed_file_calls()
+{
+	local passed=0 failed=0
+
+	need_faults
+	pattern "$from/f" 9000000
+	towards --partial-dir=.part --limit-rate=4M f g
+	start_copy "${words[@]}"
+	await 20 part_in "$to/.part" || fail "the copy does not begin; $(<"$case_dir/err")"
+	kill -INT "$client"
+	end_copy 3
+	await 10 at_rest "$daemon" "$idle_fds" "$idle_tasks" || fail "the daemon keeps $fds descriptors, $tasks threads"
+	mv "$to/.part" "$case_dir/left"
+	for ((k = 1; passed < 8; k++)); do
+		rm -rf "$to/.part"
+		cp -a "$case_dir/left" "$to/.part"
+		text "$to/g" old
+		resumed_attempt
+		if [ "$status" = 0 ]; then passed=$((passed + 1)); else passed=0 failed=$((failed + 1)); fi
+		[ "$k" -lt 200 ] || fail "no end of failures"
+	done
+	[ "$failed" -ge 5 ] || fail "only $failed calls failed"
+	rm -rf "$to/.part"
+}
+
+# The whole side that stores is in one process: the daemon of a push, the client of a pull.
+resumed_attempt()
+{
+	if [ "$way" = push ]; then
+		RDCP_FAULT=$k:EIO daemon_start
+		transfer --partial-dir=.part --slot-size=4M f g
+		local copied=$status
+		daemon_stop
+		[ "$status" = 0 ] || fail "call $k: the daemon ends with status $status"
+		status=$copied
+	else
+		RDCP_FAULT=$k:EIO transfer --partial-dir=.part --slot-size=4M f g
+	fi
+	[ "$status" -lt 100 ] || fail "call $k: exit status $status; $err"
+	if [ "$status" = 0 ]; then
+		same "$from/f" "$to/g"
+	else
+		[ -n "$err" ] || fail "call $k: exit status $status without a word"
+		cmp -s "$from/f" "$to/g" || holds "$to/g" old
+	fi
+	! part_in "$to" || fail "call $k: a temporary beside the destination is left; $err"
+}
+
 # ---- calls of the connection, by strace
 
 # client_calls CALL ERROR: of the client; the daemon is the one that all cases share, and must come to rest
@@ -100,6 +151,7 @@ faults()
 	both file_calls_of_the_daemon_fail_in_turn daemon_file_calls EIO 5
 	both file_calls_of_the_client_fail_in_turn client_file_calls EIO 5
 	both file_calls_of_the_daemon_find_no_space daemon_file_calls ENOSPC 5
+	both file_calls_fail_in_turn_while_it_goes_on resumed_file_calls
 	both sends_of_the_client_fail_in_turn client_calls sendmsg ENOBUFS
 	both receives_of_the_client_fail_in_turn client_calls readv ECONNRESET
 }
