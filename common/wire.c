@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The messages of wire.h: records and the header in front of them. The blobs are in wire_blob.c.
+ * The records of wire.h. The header in front of them is in wire_message.c, the blobs are in wire_blob.c.
  *
  * Called by the session layers of both programs with bytes of a peer that may be hostile. Allocates nothing, logs
  * nothing, keeps nothing: any thread may call. For each record stand side by side its layout, put, get, and one
@@ -27,7 +27,6 @@
 	 WIRE_GET_LIST | WIRE_GET_GLOB | WIRE_GET_RESUME | WIRE_GET_TOTAL | WIRE_GET_ASK)
 #define ENTRY_FLAGS (WIRE_ENTRY_DIRECTORY | WIRE_ENTRY_LAST)
 #define FILE_FIXED_SIZE 38
-#define NSEC_PER_SEC 1000000000U
 
 static_assert(WIRE_RECORD_HEADER + FILE_FIXED_SIZE + WIRE_PATH_MAX + WIRE_NAME_MAX <= WIRE_RECORDS_MAX,
 	      "the longest record fits a message");
@@ -111,7 +110,7 @@ static bool file_ok(const struct wire_record *rec)
 
 	if ((f->flags & ~(uint32_t)FILE_FLAGS) || f->mode > 07777)
 		return false;
-	if (f->size > INT64_MAX || f->mtime_nsec >= NSEC_PER_SEC || !kind_ok(f))
+	if (f->size > INT64_MAX || f->mtime_nsec >= SEC || !kind_ok(f))
 		return false;
 	return text_ok(f->path, 0, WIRE_PATH_MAX) && name_ok(f->name);
 }
@@ -597,28 +596,5 @@ int wire_decode(const uint8_t **p, size_t *len, struct wire_record *ret_rec)
 	*p = whole.p;
 	*len = whole.left;
 	*ret_rec = rec;
-	return 0;
-}
-
-/* ---- messages ----------------------------------------------------------------------------------------------- */
-
-/* Header: 0 records_len u16, 2 credits u16 */
-void wire_encode_message_header(uint8_t buf[static WIRE_MESSAGE_HEADER], uint16_t records_len, uint16_t credits)
-{
-	struct writer w = { .buf = buf, .size = WIRE_MESSAGE_HEADER };
-
-	put_u16(&w, records_len);
-	put_u16(&w, credits);
-}
-
-int wire_decode_message_header(const uint8_t *buf, size_t len, uint16_t *ret_records_len, uint16_t *ret_credits)
-{
-	struct reader r = { .p = buf, .left = len };
-	uint16_t records_len = get_u16(&r), credits = get_u16(&r);
-
-	if (r.bad || len > WIRE_MESSAGE_MAX || records_len != r.left)
-		return -EBADMSG;
-	*ret_records_len = records_len;
-	*ret_credits = credits;
 	return 0;
 }

@@ -260,6 +260,34 @@ static void assert_have(const struct wire_have *a, const struct wire_have *b)
 	ck_assert_mem_eq(a->hashes, b->hashes, 8 * a->count);
 }
 
+static void assert_here(const struct wire_here *a, const struct wire_here *b)
+{
+	ck_assert_uint_eq(a->file, b->file);
+	ck_assert_uint_eq(a->dev, b->dev);
+	ck_assert_uint_eq(a->ino, b->ino);
+	ck_assert_int_eq(a->started_ns, b->started_ns);
+}
+
+static void assert_window(const struct wire_window *a, const struct wire_window *b)
+{
+	ck_assert_uint_eq(a->base, b->base);
+	ck_assert_uint_eq(a->rkey, b->rkey);
+}
+
+static void assert_close(const struct wire_close *a, const struct wire_close *b)
+{
+	ck_assert_uint_eq(a->file, b->file);
+	ck_assert_uint_eq(a->size, b->size);
+	ck_assert_mem_eq(a->digest, b->digest, WIRE_DIGEST_SIZE);
+}
+
+static void assert_result(const struct wire_result *a, const struct wire_result *b)
+{
+	ck_assert_uint_eq(a->file, b->file);
+	ck_assert_uint_eq(a->status, b->status);
+	assert_text(a->text, b->text);
+}
+
 void assert_record(const struct wire_record *a, const struct wire_record *b)
 {
 	ck_assert_int_eq(a->type, b->type);
@@ -271,9 +299,7 @@ void assert_record(const struct wire_record *a, const struct wire_record *b)
 		ck_assert_mem_eq(&a->data, &b->data, sizeof(a->data)); /* no padding in it */
 		break;
 	case WIRE_CLOSE:
-		ck_assert_uint_eq(a->close.file, b->close.file);
-		ck_assert_uint_eq(a->close.size, b->close.size);
-		ck_assert_mem_eq(a->close.digest, b->close.digest, WIRE_DIGEST_SIZE);
+		assert_close(&a->close, &b->close);
 		break;
 	case WIRE_ABORT:
 		assert_abort(&a->abort, &b->abort);
@@ -286,13 +312,10 @@ void assert_record(const struct wire_record *a, const struct wire_record *b)
 		ck_assert_mem_eq(a->ack.slots, b->ack.slots, 2 * a->ack.count);
 		break;
 	case WIRE_RESULT:
-		ck_assert_uint_eq(a->result.file, b->result.file);
-		ck_assert_uint_eq(a->result.status, b->result.status);
-		assert_text(a->result.text, b->result.text);
+		assert_result(&a->result, &b->result);
 		break;
 	case WIRE_WINDOW:
-		ck_assert_uint_eq(a->window.base, b->window.base);
-		ck_assert_uint_eq(a->window.rkey, b->window.rkey);
+		assert_window(&a->window, &b->window);
 		break;
 	case WIRE_GET:
 		ck_assert_uint_eq(a->get.request, b->get.request);
@@ -313,14 +336,10 @@ void assert_record(const struct wire_record *a, const struct wire_record *b)
 		ck_assert_mem_eq(a->sum.sum, b->sum.sum, WIRE_DIGEST_SIZE);
 		break;
 	case WIRE_HERE:
-		ck_assert_uint_eq(a->here.file, b->here.file);
-		ck_assert_uint_eq(a->here.dev, b->here.dev);
-		ck_assert_uint_eq(a->here.ino, b->here.ino);
-		ck_assert_int_eq(a->here.started_ns, b->here.started_ns);
+		assert_here(&a->here, &b->here);
 		break;
 	case WIRE_TOTAL:
-		ck_assert_uint_eq(a->total.files, b->total.files);
-		ck_assert_uint_eq(a->total.bytes, b->total.bytes);
+		ck_assert_mem_eq(&a->total, &b->total, sizeof(a->total)); /* no padding in it */
 		break;
 	case WIRE_HAVE:
 		assert_have(&a->have, &b->have);
