@@ -433,6 +433,12 @@ int outfile_finish(struct outfile *f, uint64_t size, const struct outfile_attrs 
 	return r < 0 ? fail(r, "set the mode") : 0;
 }
 
+void outfile_sync_ahead(const struct outfile *f)
+{
+	if (f->fd >= 0 && !f->stream)
+		(void)sync_file_range(f->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+}
+
 int outfile_sync(const struct outfile *f)
 {
 	int r;

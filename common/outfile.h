@@ -138,7 +138,8 @@ int outfile_read(const struct outfile *f, void *buf, size_t len, uint64_t offset
 bool outfile_is_hole(const struct outfile *f, size_t len, uint64_t offset); /* and nothing else there */
 int outfile_trim(struct outfile *f, uint64_t size); /* of what was held no more than that stays */
 
-int outfile_sync(const struct outfile *f); /* fsync(2) of the file */
+void outfile_sync_ahead(const struct outfile *f); /* starts what outfile_sync() will wait for; says nothing of errors */
+int outfile_sync(const struct outfile *f);        /* fsync(2) of the file */
 
 /* Gives it its name: renameat2(2). With PLACE_NO_CLOBBER a destination that appeared since is -EEXIST. The file
  * descriptor is closed first, and a failing close(2) is a failure. dir_fd stays for outfile_sync_dir(). After a

@@ -141,11 +141,16 @@ static int sync_dir_once(struct receive_file *f, uint64_t flush)
 	return dir->sync_error;
 }
 
-/* Worker. One file at a time is synced by itself; what many of them share, the device's cache flush, the file system merges. */
+/*
+ * Worker. One file at a time is synced by itself, but all are on their way to the device by then: the file system has one
+ * transaction to write for them, and the device one flush of its cache to do.
+ */
 static void run_flush(struct io_job *job)
 {
 	struct receiver *r = container_of(job, struct receiver, flush_job);
 
+	for (struct receive_file *f = r->flushing; f; f = f->next)
+		outfile_sync_ahead(&f->out);
 	for (struct receive_file *f = r->flushing; f; f = f->next)
 		f->job_error = outfile_sync(&f->out);
 	for (struct receive_file *f = r->flushing; f; f = f->next)

@@ -92,10 +92,13 @@ struct receive_file {
 	struct layout_walk verify_at;
 	bool verified;        /* read again to its end, with whatever result */
 	bool storing;         /* of a stream: a worker has a chunk, the others wait */
-	unsigned int pending; /* chunks with a worker or waiting */
-	uint64_t received;    /* bytes announced by DATA */
-	uint64_t end;         /* where the last of them ends in the file */
-	bool closed, ended;   /* CLOSE was heard; CLOSE or ABORT was */
+	unsigned int pending; /* chunks with a worker or waiting; and the job below */
+	struct io_job ahead;  /* sends to the device what will have to be synced */
+	bool ahead_busy;
+	uint64_t unsynced;  /* bytes stored since it began */
+	uint64_t received;  /* bytes announced by DATA */
+	uint64_t end;       /* where the last of them ends in the file */
+	bool closed, ended; /* CLOSE was heard; CLOSE or ABORT was */
 	struct wire_close close;
 	enum status status; /* first failure */
 	char text[WIRE_TEXT_MAX + 1];

@@ -11,6 +11,8 @@
 #include "slab.h"
 #include "util.h"
 
+#define SYNC_AHEAD (64 * MIB) /* a device is busy with that for some time, and asking for it costs nothing beside it */
+
 static void slot_maybe_ack(struct receiver *r, unsigned int slot)
 {
 	if (r->slots[slot].pending || !r->slots[slot].last)
@@ -67,6 +69,36 @@ static void chunk_stored(struct receive_chunk *c)
 	chunk_release(c);
 }
 
+/* ---- large files: the device gets to work before the end ------------------------------------------------------ */
+
+static void run_ahead(struct io_job *job)
+{
+	outfile_sync_ahead(&container_of(job, struct receive_file, ahead)->out);
+}
+
+static void on_ahead(struct io_job *job)
+{
+	struct receive_file *f = container_of(job, struct receive_file, ahead);
+
+	f->ahead_busy = false;
+	f->pending--;
+	if (receiver_job_ended(f->receiver))
+		receive_file_maybe_leave_open(f);
+}
+
+static void sync_ahead(struct receive_file *f, size_t stored)
+{
+	f->unsynced += stored;
+	if (f->unsynced < SYNC_AHEAD || f->ahead_busy || f->status != STATUS_OK || (f->said.flags & WIRE_FILE_NO_SYNC))
+		return;
+	f->unsynced = 0;
+	f->ahead_busy = true;
+	f->pending++;
+	receiver_submit(f->receiver, &f->ahead, run_ahead, on_ahead);
+}
+
+/* ---- storing ------------------------------------------------------------------------------------------------- */
+
 static void store_next(struct receive_file *f);
 
 static void on_stored(struct io_job *job)
@@ -76,6 +108,7 @@ static void on_stored(struct io_job *job)
 
 	if (!receiver_job_ended(c->receiver))
 		return;
+	sync_ahead(f, c->data.len);
 	chunk_stored(c);
 	if (f->storing) {
 		f->storing = false;

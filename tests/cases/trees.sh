@@ -473,6 +473,24 @@ many_files()
 	same_tree "$from/src" "$to/dst/src"
 }
 
+# vast COUNT: one directory of so many files, there and back
+vast()
+{
+	local rdcp_seconds=100
+
+	need perl
+	mkdir "$here/src"
+	files_in "$here/src" "$1" 100
+	copy -r "$here/src" "$host:$there/dst"
+	expect_ok
+	copy -r "$host:$there/dst" "$here/back"
+	expect_ok
+	perl -e 'my ($dir, $count, $bytes) = @ARGV; local $/;
+		for my $i (1 .. $count) { open(F, "<", "$dir/$i") && <F> eq substr("$i " x $bytes, 0, $bytes) or die "$i differs\n" }
+		opendir(D, $dir); my @all = readdir(D); die "there are others\n" if @all != $count + 2' \
+		"$here/back" "$1" 100 2>"$case_dir/why" || fail "$(<"$case_dir/why")"
+}
+
 # ---- what goes wrong on the way
 
 # While it is copied, files come, go and grow: the copy ends, each file is whole or named.
