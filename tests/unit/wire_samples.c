@@ -288,6 +288,31 @@ static void assert_result(const struct wire_result *a, const struct wire_result 
 	assert_text(a->text, b->text);
 }
 
+static void assert_get(const struct wire_get *a, const struct wire_get *b)
+{
+	ck_assert_uint_eq(a->request, b->request);
+	ck_assert_uint_eq(a->flags, b->flags);
+	assert_text(a->path, b->path);
+}
+
+static void assert_ack(const struct wire_ack *a, const struct wire_ack *b)
+{
+	ck_assert_uint_eq(a->count, b->count);
+	ck_assert_mem_eq(a->slots, b->slots, 2 * a->count);
+}
+
+static void assert_status(const struct wire_status *a, const struct wire_status *b)
+{
+	ck_assert_uint_eq(a->status, b->status);
+	assert_text(a->text, b->text);
+}
+
+static void assert_sum(const struct wire_sum *a, const struct wire_sum *b)
+{
+	ck_assert_uint_eq(a->file, b->file);
+	ck_assert_mem_eq(a->sum, b->sum, WIRE_DIGEST_SIZE);
+}
+
 void assert_record(const struct wire_record *a, const struct wire_record *b)
 {
 	ck_assert_int_eq(a->type, b->type);
@@ -308,8 +333,7 @@ void assert_record(const struct wire_record *a, const struct wire_record *b)
 		ck_assert_uint_eq(a->end.files, b->end.files);
 		break;
 	case WIRE_ACK:
-		ck_assert_uint_eq(a->ack.count, b->ack.count);
-		ck_assert_mem_eq(a->ack.slots, b->ack.slots, 2 * a->ack.count);
+		assert_ack(&a->ack, &b->ack);
 		break;
 	case WIRE_RESULT:
 		assert_result(&a->result, &b->result);
@@ -318,9 +342,7 @@ void assert_record(const struct wire_record *a, const struct wire_record *b)
 		assert_window(&a->window, &b->window);
 		break;
 	case WIRE_GET:
-		ck_assert_uint_eq(a->get.request, b->get.request);
-		ck_assert_uint_eq(a->get.flags, b->get.flags);
-		assert_text(a->get.path, b->get.path);
+		assert_get(&a->get, &b->get);
 		break;
 	case WIRE_PING:
 	case WIRE_PONG:
@@ -328,12 +350,10 @@ void assert_record(const struct wire_record *a, const struct wire_record *b)
 		break;
 	case WIRE_DONE:
 	case WIRE_ERROR:
-		ck_assert_uint_eq(a->status.status, b->status.status);
-		assert_text(a->status.text, b->status.text);
+		assert_status(&a->status, &b->status);
 		break;
 	case WIRE_SUM:
-		ck_assert_uint_eq(a->sum.file, b->sum.file);
-		ck_assert_mem_eq(a->sum.sum, b->sum.sum, WIRE_DIGEST_SIZE);
+		assert_sum(&a->sum, &b->sum);
 		break;
 	case WIRE_HERE:
 		assert_here(&a->here, &b->here);
