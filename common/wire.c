@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 /*
- * Records to bytes and back, see wire.h: the header of each is here, what is in them in wire_records.c. The header of a message is in
- * wire_message.c, the blobs are in wire_blob.c.
+ * Records to bytes and back, see wire.h, and the header of the message they travel in. What is in each record is in wire_records.c,
+ * the blobs are in wire_blob.c.
  *
  * Called by the session layers of both programs with bytes of a peer that may be hostile. Allocates nothing, logs
  * nothing, keeps nothing: any thread may call. What is out of range is -EINVAL when encoded, and -EBADMSG when decoded.
@@ -13,6 +13,31 @@
 
 #include "wire_cursor.h"
 #include "wire_records.h"
+
+/* ---- messages ------------------------------------------------------------------------------------------------- */
+
+/* Header: 0 records_len u16, 2 credits u16 */
+void wire_encode_message_header(uint8_t buf[static WIRE_MESSAGE_HEADER], uint16_t records_len, uint16_t credits)
+{
+	struct writer w = { .buf = buf, .size = WIRE_MESSAGE_HEADER };
+
+	put_u16(&w, records_len);
+	put_u16(&w, credits);
+}
+
+int wire_decode_message_header(const uint8_t *buf, size_t len, uint16_t *ret_records_len, uint16_t *ret_credits)
+{
+	struct reader r = { .p = buf, .left = len };
+	uint16_t records_len = get_u16(&r), credits = get_u16(&r);
+
+	if (r.bad || len > WIRE_MESSAGE_MAX || records_len != r.left)
+		return -EBADMSG;
+	*ret_records_len = records_len;
+	*ret_credits = credits;
+	return 0;
+}
+
+/* ---- records -------------------------------------------------------------------------------------------------- */
 
 const char *wire_type_name(unsigned int type)
 {
