@@ -86,7 +86,7 @@ ARCHIVES := $(B)/obj/rdcp.a $(B)/obj/rdcpd.a $(B)/obj/common.a
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: dist deb rpm package-deps check-all check-packages check-system install-rdcp install-rdcpd all programs check unit format lint bench demo fuzz deps install uninstall clean help FORCE
+.PHONY: dist deb rpm package-deps check-packages check-system install-rdcp install-rdcpd all programs check unit format lint bench demo fuzz deps install uninstall clean help FORCE
 
 all: $(PROGRAMS) $(B)/unit $(B)/hostile ## build both programs and what tests them
 
@@ -143,11 +143,8 @@ $(B)/obj/suites.h: FORCE
 
 # ---- tests
 
-check: $(if $(filter 0,$(shell id -u)),deps) ## everything: unit tests, sanitizers, copies, the RDMA labs, lint (under 30 minutes)
-	@tests/run
-
-check-all: $(if $(filter 0,$(shell id -u)),package-deps) ## what CI runs: check, check-packages and check-system with one count
-	@tests/run all
+check: $(if $(filter 0,$(shell id -u)),$(if $(STAGES),package-deps,deps)) ## everything: unit tests, sanitizers, copies, the RDMA labs, lint (under 30 minutes); STAGES=all with the two below
+	@tests/run $(STAGES)
 
 unit: $(B)/unit ## unit tests; T="wire key" picks suites, SAN= and FAULTS=1 pick a variant
 	$(Q)$< $(T)
