@@ -362,8 +362,8 @@ void sender_tree_dir_refused(const struct send_file *f)
 {
 	struct tree *t = f->sender->tree;
 
-	if (t && !subtrees_find(&t->lost, f->item.path))
-		subtrees_add(&t->lost, f->item.path);
+	if (t)
+		subtrees_note(&t->lost, f->item.path, true);
 }
 
 static int link_item(struct tree *t, struct send_item *ret_item)
@@ -385,15 +385,25 @@ static int link_item(struct tree *t, struct send_item *ret_item)
 	return ret_item->link ? item_is_whole(ret_item) : -ENOMEM;
 }
 
-static int leave_item(struct tree *t, struct send_item *ret_item)
+/* Those that are lost are told, and there is nothing to be left. */
+static bool next_left(struct tree *t, struct send_item *ret_item)
 {
-	struct left *left = t->left;
+	struct left *left;
 
-	if (left) {
+	while ((left = t->left)) {
 		t->left = left->next;
 		*ret_item = item_below(t, left->dir, left->name, &left->stat);
 		free(left);
-	} else {
+		if (!ret_item->path || !subtrees_have(&t->lost, ret_item->path))
+			return true;
+		send_item_done(ret_item);
+	}
+	return false;
+}
+
+static int leave_item(struct tree *t, struct send_item *ret_item)
+{
+	if (!next_left(t, ret_item)) {
 		t->stage = TREE_LAST;
 		*ret_item = copy_item(&t->top);
 		ret_item->status = t->status;

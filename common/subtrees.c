@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-/* Directories that are lost, see subtrees.h. The sender of a tree and the client have one each. */
+/* Directories that are lost, see subtrees.h. The sender of a tree has one, and so have client and daemon. */
 #include "subtrees.h"
 
 #include <stdlib.h>
@@ -19,16 +19,44 @@ void subtrees_add(struct subtrees *s, const char *path)
 	s->count++;
 }
 
+static bool is_at(const struct subtree *t, const char *path)
+{
+	return strcmp(path, t->path) == 0;
+}
+
+static bool is_beneath(const struct subtree *t, const char *path)
+{
+	size_t len = strlen(t->path);
+
+	return strncmp(path, t->path, len) == 0 && path[len] == '/';
+}
+
 struct subtree *subtrees_find(const struct subtrees *s, const char *path)
 {
 	struct subtree *t = s->newest;
 
-	for (; t; t = t->next) {
-		size_t len = strlen(t->path);
+	while (t && !is_beneath(t, path))
+		t = t->next;
+	return t;
+}
 
-		if (strncmp(path, t->path, len) == 0 && path[len] == '/')
-			break;
-	}
+bool subtrees_have(const struct subtrees *s, const char *path)
+{
+	struct subtree *t = s->newest;
+
+	while (t && !is_at(t, path) && !is_beneath(t, path))
+		t = t->next;
+	return t;
+}
+
+bool subtrees_note(struct subtrees *s, const char *path, bool directory)
+{
+	struct subtree *t = subtrees_find(s, path);
+
+	if (t)
+		t->entries++;
+	else if (directory)
+		subtrees_add(s, path);
 	return t;
 }
 

@@ -6,13 +6,14 @@
 #ifndef RDCP_SUBTREES_H
 #define RDCP_SUBTREES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define SUBTREES_MAX 256
 
 struct subtree {
 	struct subtree *next;
-	uint64_t entries; /* the owner's: met beneath it */
+	uint64_t entries; /* that subtrees_note() met beneath it */
 	char path[];      /* as seen from the top */
 };
 
@@ -27,6 +28,10 @@ void subtrees_add(struct subtrees *s, const char *path);
 
 /* The one that `path` is beneath, but not itself; or NULL. */
 struct subtree *subtrees_find(const struct subtrees *s, const char *path);
+bool subtrees_have(const struct subtrees *s, const char *path); /* it is one, or beneath one */
+
+/* What failed. True: it is beneath one, and counted there. Else, if it is a directory, it is one from now on. */
+bool subtrees_note(struct subtrees *s, const char *path, bool directory);
 
 void subtrees_done(struct subtrees *s); /* and empties it */
 

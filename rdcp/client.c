@@ -38,16 +38,8 @@ static enum output_result result_of(enum status status)
 /* Of what is beneath a directory that could not be made nothing is told but how much it is, when all is known. */
 static bool is_beneath_lost(struct client_source *source, const struct client_outcome *o)
 {
-	struct subtree *lost;
-
-	if (!o->below || result_of(o->status) != OUTPUT_FAILED)
-		return false;
-	lost = subtrees_find(&source->lost, o->below);
-	if (lost)
-		lost->entries++;
-	else if (o->directory)
-		subtrees_add(&source->lost, o->below);
-	return lost;
+	return o->below && result_of(o->status) == OUTPUT_FAILED &&
+	       subtrees_note(&source->lost, o->below, o->directory);
 }
 
 static void tell_lost(struct client *c, struct client_source *source)

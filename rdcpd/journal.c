@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/subtrees.h"
 #include "common/util.h"
 
 #define MAX_FIELDS 16
@@ -148,6 +149,27 @@ void journal_write(enum journal_kind kind, const char *file, uint64_t bytes, con
 	log_writev(kinds[kind].level, fmt, ap);
 	va_end(ap);
 	memset(&subject, 0, sizeof(subject));
+}
+
+bool journal_is_lost(struct subtrees *lost, const char *path, bool directory)
+{
+	bool known = subtrees_note(lost, path, directory);
+
+	if (known)
+		count(JOURNAL_FILE_FAILED);
+	return known;
+}
+
+void journal_write_lost(struct subtrees *lost, const char *done)
+{
+	char shown[512];
+
+	for (const struct subtree *t = lost->newest; t; t = t->next)
+		if (t->entries)
+			log_err("'%s': %" PRIu64 " %s beneath it %s not %s, either",
+				escape_name(t->path, shown, sizeof(shown)), t->entries,
+				t->entries == 1 ? "entry" : "entries", t->entries == 1 ? "was" : "were", done);
+	subtrees_done(lost);
 }
 
 void journal_write_account(const struct journal_account *a)

@@ -14,6 +14,8 @@
 
 #include "counters.h"
 
+struct subtrees;
+
 enum journal_kind {
 	JOURNAL_SESSION_STARTED,
 	JOURNAL_SESSION_ENDED,
@@ -44,6 +46,13 @@ void journal_set_session(const struct journal_session *session);
 /* Logs one line of that kind, at the kind's level. `file` may be NULL: then it has no FILE and no BYTES. */
 void journal_write(enum journal_kind kind, const char *file, uint64_t bytes, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+
+/*
+ * What failed in a tree. True: it is beneath a directory that failed before, counted and nothing else: journal_write_lost() says
+ * in one line for each directory how many these were, and forgets them. `done` is what could not be done: "sent".
+ */
+bool journal_is_lost(struct subtrees *lost, const char *path, bool directory);
+void journal_write_lost(struct subtrees *lost, const char *done);
 
 /* The sums of a session that is over: one line, whose fields have the same numbers. */
 struct journal_account {

@@ -333,12 +333,18 @@ static void on_file_done(void *owner, const struct send_item *item, uint64_t byt
 {
 	char whole[PATH_MAX], shown[512];
 	const char *path = path_of(owner, item, whole);
+	struct serve *sv = owner;
+	bool below = item->flags & WIRE_FILE_BELOW, directory = item->flags & WIRE_FILE_DIRECTORY;
 
+	if (directory && !below)
+		journal_write_lost(&sv->lost, "sent"); /* what is in it is over */
 	if (status == STATUS_SKIPPED || (item->flags & WIRE_FILE_DRY_RUN))
 		log_debug("nothing sent of '%s'", escape_name(path, shown, sizeof(shown)));
+	else if (status != STATUS_OK && below && journal_is_lost(&sv->lost, path, directory))
+		return;
 	else if (status != STATUS_OK)
 		log_refusal(path, bytes, status, text);
-	else if (!(item->flags & WIRE_FILE_DIRECTORY) || send_item_is_last(item, status))
+	else if (!directory || send_item_is_last(item, status))
 		journal_write(JOURNAL_FILE_SENT, path, bytes, "sent '%s', %llu bytes",
 			      escape_name(path, shown, sizeof(shown)), (unsigned long long)bytes);
 }
@@ -386,6 +392,7 @@ void serve_stop(struct serve *sv)
 
 void serve_done(struct serve *sv)
 {
+	journal_write_lost(&sv->lost, "sent");
 	sender_free(sv->sender);
 	sv->sender = NULL;
 	while (sv->gets)

@@ -9,6 +9,7 @@
 #include "common/ioqueue.h"
 #include "common/sender.h"
 #include "common/forecast.h"
+#include "common/subtrees.h"
 #include "listing.h"
 #include "roots.h"
 
@@ -36,6 +37,7 @@ struct serve {
 	bool total_wanted, total_said;
 	bool stopped, sender_idle;
 	char *top;                 /* of the tree being sent, for the log; or NULL */
+	struct subtrees lost;      /* directories of it that are not sent, for the log */
 	void (*idle)(void *owner); /* after serve_stop(): nothing is in flight */
 	void *owner;
 };

@@ -33,9 +33,12 @@ static enum status on_place(void *owner, const struct wire_file *file, struct re
 static void on_file_done(void *owner, const struct receive_place *place, uint32_t request, uint64_t bytes,
 			 enum status status, const char *text)
 {
+	struct store *st = owner;
 	char path[512], why[512];
 
 	escape_name(place->path, path, sizeof(path));
+	if ((place->wishes & WIRE_FILE_DIRECTORY) && !place->below)
+		journal_write_lost(&st->lost, "stored"); /* what is in it is over */
 	if (status == STATUS_OK && (place->wishes & WIRE_FILE_DIRECTORY) && !receive_place_is_last(place, status))
 		return; /* what is in it speaks for it */
 	if (status == STATUS_SKIPPED || (place->wishes & WIRE_FILE_DRY_RUN)) {
@@ -45,7 +48,7 @@ static void on_file_done(void *owner, const struct receive_place *place, uint32_
 	if (status == STATUS_OK)
 		journal_write(JOURNAL_FILE_STORED, place->path, bytes, "stored '%s', %llu bytes", path,
 			      (unsigned long long)bytes);
-	else
+	else if (!place->below || !journal_is_lost(&st->lost, place->path, place->wishes & WIRE_FILE_DIRECTORY))
 		journal_write(JOURNAL_FILE_FAILED, place->path, bytes, "'%s' was not stored: %s%s%s", path,
 			      status_text(status), *text ? ": " : "", escape_name(text, why, sizeof(why)));
 }
@@ -93,6 +96,7 @@ void store_stop(struct store *st)
 
 void store_done(struct store *st)
 {
+	journal_write_lost(&st->lost, "stored");
 	receiver_free(st->receiver);
 	st->receiver = NULL;
 }

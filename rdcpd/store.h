@@ -4,6 +4,7 @@
 #define RDCPD_STORE_H
 
 #include "common/receiver.h"
+#include "common/subtrees.h"
 #include "roots.h"
 
 struct peer;
@@ -12,6 +13,7 @@ struct store {
 	struct peer *peer;
 	const struct roots *roots;
 	struct receiver *receiver;
+	struct subtrees lost;      /* directories of the tree that could not be made, for the log */
 	void (*idle)(void *owner); /* after store_stop(): nothing is in flight */
 	void *owner;
 };

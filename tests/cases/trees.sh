@@ -377,21 +377,27 @@ unreadable_top()
 	[ ! -e "$to/dst" ] || fail "something came of it"
 }
 
-# A directory that cannot be made is told once, and not once for each entry in it.
+# A directory that cannot be made is told once, and not once for each entry in it, nor once more when it would get its
+# attributes. So does the daemon.
 blocked_directory()
 {
 	need perl
+	daemon_start
 	mkdir -p "$from/src/a/b/c" "$from/src/z" "$to/src"
 	files_in "$from/src/a" 700 3000
 	files_in "$from/src/a/b/c" 300 10
 	text "$from/src/z/f" content
 	text "$to/src/a" "in the way"
-	transfer -r src .
+	transfer "$1" src .
 	expect 1 "src/a': not a directory" \
 		"src/a': 1002 entries beneath it were not copied, either" "1 file was copied, 1003 failed"
 	[ "$(wc -l <<<"$err")" = 3 ] || fail "$err"
 	holds "$to/src/z/f" content
 	holds "$to/src/a" "in the way"
+	await 10 daemon_says "session ends"
+	daemon_says "src/a': 1002 entries beneath it were not" || fail "$(<"$log")"
+	daemon_says "1003 failed" || fail "$(<"$log")"
+	[ "$(daemon_count "src/a/")" = 0 ] || fail "$(<"$log")"
 }
 
 special_files()
@@ -676,7 +682,8 @@ trees()
 	both directories_that_were_there_keep_their_mode kept_modes
 	both unreadable_entries_are_named_and_the_rest_arrives unreadable
 	both unreadable_directory_is_an_error unreadable_top
-	both blocked_directory_is_told_once blocked_directory
+	both blocked_directory_is_told_once blocked_directory -r
+	both blocked_directory_of_an_archive_is_told_once blocked_directory -a
 	both special_files_are_named_and_the_rest_arrives special_files
 	both names_of_any_bytes_arrive names
 	both deep_tree_arrives deep

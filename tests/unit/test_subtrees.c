@@ -26,6 +26,25 @@ START_TEST(what_is_beneath_is_found_and_nothing_else)
 }
 END_TEST
 
+START_TEST(what_fails_is_counted_beneath_a_lost_directory)
+{
+	struct subtrees s = { 0 };
+
+	ck_assert(!subtrees_note(&s, "f", false));
+	ck_assert(!subtrees_note(&s, "a", true));
+	ck_assert(subtrees_note(&s, "a/f", false));
+	ck_assert(subtrees_note(&s, "a/b", true));
+	ck_assert(subtrees_note(&s, "a/b/f", false));
+	ck_assert_uint_eq(s.count, 1);
+	ck_assert_uint_eq(s.newest->entries, 3);
+	ck_assert(subtrees_have(&s, "a"));
+	ck_assert(subtrees_have(&s, "a/b/c"));
+	ck_assert(!subtrees_have(&s, "f"));
+	ck_assert(!subtrees_have(&s, "ab"));
+	subtrees_done(&s);
+}
+END_TEST
+
 START_TEST(one_too_many_is_not_remembered)
 {
 	struct subtrees s = { 0 };
@@ -48,6 +67,7 @@ Suite *subtrees_suite(void)
 	TCase *tc = tcase_create("subtrees");
 
 	tcase_add_test(tc, what_is_beneath_is_found_and_nothing_else);
+	tcase_add_test(tc, what_fails_is_counted_beneath_a_lost_directory);
 	tcase_add_test(tc, one_too_many_is_not_remembered);
 	suite_add_tcase(s, tc);
 	return s;
