@@ -24,16 +24,30 @@
 
 /* ---- the directory ------------------------------------------------------------------------------------------ */
 
-/* Subvolumes of btrfs are no mounts, but nothing can be renamed from one to the other. */
-static int check_same_device(int a, int b)
+/* Whose files are made here. Who is forbidden to ask, as by the filter of a service, has not set another user either. */
+static uid_t file_user(void)
 {
-	struct stat st_a, st_b;
+	int uid = setfsuid((uid_t)-1);
 
-	if (sys_fstat(a, &st_a) < 0 || sys_fstat(b, &st_b) < 0)
-		return -errno;
-	return st_a.st_dev == st_b.st_dev ? 0 : -EXDEV;
+	return uid == -1 ? geteuid() : (uid_t)uid;
 }
 
+/*
+ * Subvolumes of btrfs are no mounts, but nothing can be renamed from one to the other. Whoever owns the directory can put another file
+ * in the place of ours there; who owns the one around it, or everything, can anyway.
+ */
+static int check_part_dir(int fd, int around)
+{
+	struct stat st, st_around;
+
+	if (sys_fstat(fd, &st) < 0 || sys_fstat(around, &st_around) < 0)
+		return -errno;
+	if (st.st_dev != st_around.st_dev)
+		return -EXDEV;
+	return st.st_uid != file_user() && st.st_uid != st_around.st_uid && st.st_uid != 0;
+}
+
+/* 1: there is one of another user, and not to be used. */
 static int open_part_dir(struct outfile *f)
 {
 	_cleanup_close_ int fd = -1;
@@ -44,7 +58,7 @@ static int open_part_dir(struct outfile *f)
 	fd = beneath_open_here(f->dir_fd, f->part_name, O_PATH | O_DIRECTORY);
 	if (fd < 0)
 		return fd == -ELOOP ? -ENOTDIR : fd;
-	r = check_same_device(fd, f->dir_fd);
+	r = check_part_dir(fd, f->dir_fd);
 	if (r == 0)
 		f->part_fd = steal_fd(fd);
 	return r;
@@ -65,14 +79,6 @@ void outfile_close_part_dir(struct outfile *f)
 }
 
 /* ---- the temporary ------------------------------------------------------------------------------------------ */
-
-/* Whose files are made here. Who is forbidden to ask, as by the filter of a service, has not set another user either. */
-static uid_t file_user(void)
-{
-	int uid = setfsuid((uid_t)-1);
-
-	return uid == -1 ? geteuid() : (uid_t)uid;
-}
 
 /* Only one can have it, and only under the name that it was opened by. */
 static bool is_ours_alone(const struct outfile *f, int fd)
@@ -103,6 +109,8 @@ static int open_in_part_dir(struct outfile *f)
 			let_go_of_part_dir(f);
 		r = open_part_dir(f);
 		f->part_failed = r < 0;
+		if (r > 0)
+			return -EACCES;
 		if (r == 0)
 			r = open_resumable(f);
 	}

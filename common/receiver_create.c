@@ -446,6 +446,29 @@ void receive_file_unpark(struct receive_file *f)
 	receiver_queue(f->receiver, f);
 }
 
+static bool has_component(const char *path, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (; *path; path += strcspn(path, "/"), path += *path == '/')
+		if (strncmp(path, name, len) == 0 && (!path[len] || path[len] == '/'))
+			return true;
+	return false;
+}
+
+/* A directory of that name would be removed with the last of the temporaries; what is beneath it is lost with it. */
+static bool is_for_partials(const struct receive_file *f)
+{
+	const char *name = f->receiver->partial_dir;
+	bool named = f->said.flags & WIRE_FILE_BELOW || f->place.flags & PLACE_INTO_DIR;
+
+	if (!*name || f->said.flags & WIRE_FILE_LEAVE)
+		return false;
+	if (f->said.flags & WIRE_FILE_DIRECTORY && named && strcmp(f->place.name, name) == 0)
+		return true;
+	return f->dir && has_component(f->dir->path, name);
+}
+
 static bool is_asked_for(const struct receive_file *f)
 {
 	return (f->said.flags & WIRE_FILE_ASK) && !f->looked_at && !f->closed && !f->place.stream;
@@ -457,6 +480,8 @@ static void begin(struct receiver *r, struct receive_file *f)
 		receive_file_fail_at_destination(f, f->dir->error);
 	if (f->status == STATUS_OK && is_here(f) && !receive_file_adds_up(f))
 		receive_file_fail(f, STATUS_CORRUPT, "the parts do not add up to the file that was read");
+	if (is_for_partials(f))
+		receive_file_fail(f, STATUS_FAILED, "it has the name of the directory for partial files");
 	if (f->dir && f->dir->top && f->dir->top->made)
 		f->place.flags |= OUTFILE_FRESH;
 	if (f->status != STATUS_OK) {

@@ -275,6 +275,26 @@ partial_dir_of_a_tree()
 	[ "$(ls -A "$to/d/e/.part")" = mine ] || fail "left: $(ls -lA "$to/d/e/.part")"
 }
 
+# It is there to come and to go: a directory of the tree with its name would go with it. The operands are in one directory, too.
+partial_dir_in_a_tree()
+{
+	mkdir -p "$from/d/.part/e" "$from/.part"
+	pattern "$from/d/f" 9000000
+	text "$from/d/.part/g" content
+	transfer -a --partial-dir=.part d .
+	expect 1 "d/.part': failed: it has the name of the directory for partial files" "1 file was copied, 3 failed"
+	same "$from/d/f" "$to/d/f"
+	[ ! -e "$to/d/.part" ] || fail "left: $(ls -lA "$to/d/.part")"
+	transfer -a --partial-dir=.part --exclude=.part d .
+	expect_ok
+	transfer -a --partial-dir=.part .part .
+	expect_ok
+	[ -d "$to/.part" ] || fail "it is not copied"
+	transfer -a --partial-dir=.p d .
+	expect_ok
+	holds "$to/d/.part/g" content
+}
+
 # partial_dir_fails TEXT: nothing is copied, nothing is made, and the reason is told
 partial_dir_fails()
 {
@@ -432,6 +452,7 @@ resume()
 	both partial_dir_keeps_what_an_interrupt_leaves partial_dir_keeps_what_is_left INT
 	both partial_dir_keeps_what_a_kill_leaves partial_dir_keeps_what_is_left KILL
 	both partial_dir_of_a_tree_keeps_what_is_left partial_dir_of_a_tree
+	both partial_dir_in_a_tree_is_an_error partial_dir_in_a_tree
 	both partial_dir_that_is_a_link_is_an_error partial_dir_is_a_link
 	both partial_dir_of_another_file_system_is_an_error partial_dir_is_mounted
 	run partial_dir_is_swept there_and_back push partial_dir_is_swept

@@ -170,6 +170,23 @@ START_TEST(what_is_no_directory_is_an_error)
 }
 END_TEST
 
+/* Or he could put something else in the place of what we write. */
+START_TEST(a_directory_of_another_user_is_not_used)
+{
+	if (geteuid())
+		skip_test("needs root");
+	ck_assert_int_eq(mkdir("root/" DIR_NAME, 0777), 0);
+	ck_assert_int_eq(chown("root/" DIR_NAME, 12345, 12345), 0);
+	ck_assert_int_eq(begin(&file, 1, DIR_NAME), 0);
+	ck_assert(!file.is_resumable && !file.part_failed);
+	ck_assert_int_eq(file.part_fd, -1);
+	ck_assert_uint_eq(temps("root"), 1);
+	ck_assert_uint_eq(temps("root/" DIR_NAME), 0);
+	outfile_discard(&file);
+	ck_assert(is_there("root/" DIR_NAME));
+}
+END_TEST
+
 static int with_a_mount(void)
 {
 	if (mkdir("root/" DIR_NAME, 0755) || unshare(CLONE_NEWNS) ||
@@ -206,6 +223,7 @@ Suite *outfile_resume_suite(void)
 	tcase_add_test(tc, the_directory_is_private_and_goes_with_the_last);
 	tcase_add_test(tc, a_directory_with_other_things_stays);
 	tcase_add_loop_test(tc, what_is_no_directory_is_an_error, 0, 2);
+	tcase_add_test(tc, a_directory_of_another_user_is_not_used);
 	tcase_add_test(tc, another_file_system_is_an_error);
 	suite_add_tcase(s, tc);
 	return s;
