@@ -195,15 +195,22 @@ client_has_its_exports()
 
 # ---- limits of one client
 
+# alice_has LINE: keyed_daemon, which hears of one more line about alice
+alice_has()
+{
+	keyed_daemon
+	sed -i "s|^\[client alice\]|&\n$1|" "$conf"
+	kill -HUP "$daemon"
+	await 10 daemon_says 'configuration reloaded' || fail "no reload: $(<"$log")"
+	identity=(-i "$case_dir/alice")
+}
+
 # A right key from elsewhere hears what a wrong one does.
 address_elsewhere()
 {
 	local told
 
-	keyed_daemon
-	sed -i "s|^\[client alice\]|&\naddresses = 192.0.2.0/24 2001:db8::/32|" "$conf"
-	kill -HUP "$daemon"
-	await 10 daemon_says 'configuration reloaded' || fail "no reload: $(<"$log")"
+	alice_has "addresses = 192.0.2.0/24 2001:db8::/32"
 	identity=(-i "$case_dir/mallory")
 	copy f "$host:$there/f"
 	expect 4
@@ -226,11 +233,7 @@ lets_alice_in()
 
 read_only_client()
 {
-	keyed_daemon
-	sed -i "s|^\[client alice\]|&\naccess = read-only|" "$conf"
-	kill -HUP "$daemon"
-	await 10 daemon_says 'configuration reloaded' || fail "no reload: $(<"$log")"
-	identity=(-i "$case_dir/alice")
+	alice_has "access = read-only"
 	copy f "$host:$there/f"
 	expect 1 "client 'alice' is read-only"
 	text "$there/g" words
@@ -242,11 +245,7 @@ sessions_of_one_client()
 {
 	local from=$here to=$there way=push
 
-	keyed_daemon
-	sed -i "s|^\[client alice\]|&\nmax-sessions = 1|" "$conf"
-	kill -HUP "$daemon"
-	await 10 daemon_says 'configuration reloaded' || fail "no reload: $(<"$log")"
-	identity=(-i "$case_dir/alice")
+	alice_has "max-sessions = 1"
 	start_long_copy long long
 	copy f "$host:$there/f"
 	expect 4 "busy" "max-sessions"
@@ -280,11 +279,7 @@ rate_of_one_client()
 {
 	local from=$here to=$there way=push
 
-	keyed_daemon
-	sed -i "s|^\[client alice\]|&\nmax-rate = 400K|" "$conf"
-	kill -HUP "$daemon"
-	await 10 daemon_says 'configuration reloaded' || fail "no reload: $(<"$log")"
-	identity=(-i "$case_dir/alice")
+	alice_has "max-rate = 400K"
 	pattern f 800000
 	lasted_at_least 1700 copy f "$host:$there/f"
 	same f "$there/f"
@@ -306,11 +301,7 @@ lifted_rate()
 {
 	local from=$here to=$there way=push
 
-	keyed_daemon
-	sed -i "s|^\[client alice\]|&\nmax-rate = 64K|" "$conf"
-	kill -HUP "$daemon"
-	await 10 daemon_says 'configuration reloaded' || fail "no reload: $(<"$log")"
-	identity=(-i "$case_dir/alice")
+	alice_has "max-rate = 64K"
 	pattern f 200000000
 	start_copy f "$host:$there/f"
 	await 10 part_in "$there" || fail "the copy does not begin; $(<"$case_dir/err")"
