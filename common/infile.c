@@ -16,9 +16,9 @@
 #include "digest.h"
 #include "error.h"
 #include "infile.h"
-#include "outfile.h"
 #include "stream.h"
 #include "sys.h"
+#include "umask.h"
 #include "util.h"
 
 #define SUM_STEP (64 * KIB)          /* on the stack of a worker */
@@ -110,7 +110,7 @@ void infile_open_stream(struct infile *f, struct stream *stream)
 	f->fd = stream->fd;
 	f->stream = stream;
 	f->unsized = true;
-	f->stat = (struct stat){ .st_mode = S_IFREG | (0666 & ~outfile_umask()) };
+	f->stat = (struct stat){ .st_mode = S_IFREG | (0666 & ~process_umask()) };
 	clock_gettime(CLOCK_REALTIME, &f->stat.st_mtim);
 }
 

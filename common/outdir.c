@@ -11,6 +11,7 @@
 #include "cleanup.h"
 #include "error.h"
 #include "sys.h"
+#include "umask.h"
 #include "util.h"
 
 #define MODE_BITS 0777
@@ -118,7 +119,7 @@ static int set_attributes(int fd, const struct outfile_attrs *attrs)
 		return -errno;
 	if (!attrs->preserve && (mode & OWNER_MAY) == OWNER_MAY)
 		return 0; /* it has it since it was made, or keeps what it had before */
-	return sys_fchmod(fd, attrs->preserve ? mode : mode & MODE_BITS & ~outfile_umask()) < 0 ? -errno : 0;
+	return sys_fchmod(fd, attrs->preserve ? mode : mode & MODE_BITS & ~process_umask()) < 0 ? -errno : 0;
 }
 
 int outdir_finish(int top, const char *path, const struct outfile_attrs *attrs, bool sync)

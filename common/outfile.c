@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <linux/magic.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +28,7 @@
 #include "place.h"
 #include "stream.h"
 #include "sys.h"
+#include "umask.h"
 #include "util.h"
 
 #define TEMP_SUFFIX ".rdcp-part"
@@ -48,31 +48,6 @@ void outfile_init(struct outfile *f)
 }
 
 /* ---- create ------------------------------------------------------------------------------------------------- */
-
-/* umask(2) can only be read by changing it, for all threads: /proc tells without. */
-static mode_t umask_value;
-
-static void read_umask(void)
-{
-	FILE *file = fopen("/proc/self/status", "re");
-	char line[128];
-	unsigned int value;
-
-	umask_value = 022;
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "Umask: %o", &value) == 1)
-			umask_value = value & PERMISSIONS;
-	if (file)
-		fclose(file);
-}
-
-mode_t outfile_umask(void)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-	pthread_once(&once, read_umask);
-	return umask_value;
-}
 
 /* Does the symlink `path`/`name` lead to a directory? From the root, since a link may lead out of its directory. */
 static int check_link(int root, const char *path, const char *name)
@@ -394,7 +369,7 @@ static int set_mode(const struct outfile *f, const struct outfile_attrs *attrs, 
 	if (!attrs->preserve && f->has_mode)
 		return 0;
 	if (!attrs->preserve)
-		mode = f->replaces ? f->replaced_mode : mode & PERMISSIONS & ~outfile_umask();
+		mode = f->replaces ? f->replaced_mode : mode & PERMISSIONS & ~process_umask();
 	if (sys_fchmod(f->fd, mode) >= 0)
 		return 0;
 	if (attrs->preserve || (errno != EPERM && errno != EOPNOTSUPP))

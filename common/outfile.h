@@ -61,12 +61,9 @@ struct outfile {
 /* Besides enum place_flags */
 enum outfile_flags {
 	OUTFILE_FRESH = 1 << 8, /* nothing is there: the directory was made for this */
-	OUTFILE_RESUME =
-		1
-		<< 9, /* goes on with what is left of the same file, if it was left by the same user and nobody has it */
+	/* goes on with what is left of the same file, if it was left by the same user and nobody has it */
+	OUTFILE_RESUME = 1 << 9,
 };
-
-mode_t outfile_umask(void); /* of the process, as it was at first */
 
 void outfile_init(struct outfile *f);
 
