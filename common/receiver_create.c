@@ -315,11 +315,9 @@ static int create(struct receive_file *f)
 /* What is behind the last whole piece of a file with holes would not be compared with anything. */
 static int trim_held(struct receive_file *f)
 {
-	uint64_t bytes = f->out.held < f->said.size ? f->out.held : f->said.size;
-
 	if (!(f->said.flags & WIRE_FILE_SPARSE) || !f->out.held)
 		return 0;
-	return outfile_trim(&f->out, bytes - bytes % f->receiver->slab->slot_size);
+	return outfile_trim(&f->out, receive_file_pieces(f) * f->receiver->slab->slot_size);
 }
 
 static void run_create(struct io_job *job)
@@ -434,7 +432,7 @@ static void on_looked(struct io_job *job)
 	f->state = FILE_QUEUED;
 	f->parked = true;
 	receive_file_look_for_held(f); /* which is nothing, and so told */
-	if (f->ended || f->waiting)
+	if (f->ended || f->waiting || f->status != STATUS_OK)
 		receive_file_unpark(f);
 }
 

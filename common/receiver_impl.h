@@ -192,7 +192,8 @@ int receive_file_close_attributes(struct receive_file *f); /* -EBADMSG: they are
 void receive_file_drop_attributes(struct receive_file *f);
 struct outfile_attrs receive_file_attrs(struct receive_file *f); /* borrows f */
 /* receiver_resume.c */
-uint64_t receive_file_id(const struct wire_file *said); /* what makes two FILEs the same file, as far as they say */
+uint64_t receive_file_id(const struct wire_file *said);     /* what makes two FILEs the same file, as far as they say */
+uint64_t receive_file_pieces(const struct receive_file *f); /* whole ones in what is left of it */
 void receive_file_look_for_held(struct receive_file *f);
 int receive_file_take_held(struct receive_file *f, const struct wire_data *data); /* -EPROTO */
 void receiver_say_held(struct receiver *r);

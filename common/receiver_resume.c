@@ -122,10 +122,17 @@ static void hash_next(struct receive_held *h)
 	receiver_submit(r, &h->job, run_hash, on_hashed);
 }
 
+uint64_t receive_file_pieces(const struct receive_file *f)
+{
+	uint64_t bytes = f->out.held < f->said.size ? f->out.held : f->said.size;
+	uint64_t pieces = bytes / f->receiver->slab->slot_size;
+
+	return pieces < WIRE_PIECES_MAX ? pieces : WIRE_PIECES_MAX;
+}
+
 void receive_file_look_for_held(struct receive_file *f)
 {
 	struct receive_held *h;
-	uint64_t bytes = f->out.held < f->said.size ? f->out.held : f->said.size;
 
 	if (receive_file_is_dry(f) || f->status != STATUS_OK)
 		return;
@@ -135,7 +142,7 @@ void receive_file_look_for_held(struct receive_file *f)
 		return;
 	}
 	f->held = h;
-	f->held_pieces = bytes / f->receiver->slab->slot_size;
+	f->held_pieces = receive_file_pieces(f);
 	h->file = f;
 	h->pieces = f->held_pieces;
 	hash_next(h);

@@ -123,7 +123,7 @@ int sender_on_here(void *engine, const struct wire_record *rec)
 
 	if (!f || f->id != rec->here.file || f->status != STATUS_OK)
 		return 0; /* of a top that ended meanwhile */
-	if (!t || t->stage != TREE_TOP || f->item.flags & WIRE_FILE_BELOW || t->walk.destination)
+	if (!t || t->stage != TREE_TOP || !f->item.recurse || t->walk.destination)
 		return -EPROTO;
 	t->destination = rec->here;
 	if (here_is_this_host(&t->destination))

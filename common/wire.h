@@ -96,7 +96,8 @@ int wire_decode_rej(const void *blob, size_t len, struct wire_rej *ret_rej, unsi
 #define WIRE_TEXT_MAX 255
 #define WIRE_ACK_MAX 256
 #define WIRE_HAVE_MAX 64
-#define WIRE_GETS_MAX 4096 /* GETs of a client that wait for their answer */
+#define WIRE_PIECES_MAX (1U << 20) /* of a file that HAVE can tell of: a sender remembers them all */
+#define WIRE_GETS_MAX 4096         /* GETs of a client that wait for their answer */
 #define WIRE_DIGEST_SIZE 16
 #define WIRE_PIECE_MAX 4096             /* bytes of attributes in one record */
 #define WIRE_ATTRIBUTES_ROOM (1U << 22) /* bytes of them at most for all files between FILE and RESULT */
@@ -340,7 +341,7 @@ enum wire_have_flags {
 /*
  * A file of the same size and time came here before, but not to its end. Hashes of what is left of it, piece by piece of slot_size
  * bytes; a piece whose hash is that of the file's own bytes is announced with WIRE_DATA_HELD instead of being sent. In order from
- * piece 0; at least one HAVE, the last one with WIRE_HAVE_LAST, answers a FILE.
+ * piece 0 to WIRE_PIECES_MAX - 1; at least one HAVE, the last one with WIRE_HAVE_LAST, answers a FILE.
  */
 struct wire_have {
 	uint32_t file;

@@ -439,7 +439,7 @@ static bool have_ok(const struct wire_record *rec)
 {
 	const struct wire_have *h = &rec->have;
 
-	return !(h->flags & ~WIRE_HAVE_LAST) && h->count <= WIRE_HAVE_MAX && h->first <= INT64_MAX;
+	return !(h->flags & ~WIRE_HAVE_LAST) && h->count <= WIRE_HAVE_MAX && h->first <= WIRE_PIECES_MAX - h->count;
 }
 
 /* SUM: 0 file u32, 4 sum[16] */

@@ -81,6 +81,9 @@ static int on_next(void *owner, struct send_item *ret_item)
 		.recurse = f->recurse,
 		.follow = f->follow,
 		.hard_links = f->hard_links,
+		.resume = f->resume,
+		.ask = f->ask,
+		.dense = f->dense,
 		.seen = f->seen,
 	};
 	if (f->seen)
@@ -278,9 +281,15 @@ static void on_writable(struct side *side)
 		peer_on_writable(&e->peer);
 }
 
+/* What a receiver's owner does, see rdcpd/store.c. */
 static int on_record(void *owner, const struct wire_record *rec)
 {
-	return -EPROTO;
+	struct session_end *e = owner;
+
+	if (e->role != END_RECEIVER || rec->type != WIRE_PARTIAL ||
+	    receiver_keep_partials_in(e->receiver, &rec->partial.name) < 0)
+		return -EPROTO;
+	return 0;
 }
 
 static const struct peer_events peer_events = { .record = on_record };

@@ -60,7 +60,7 @@ struct session_file {
 	char from[128], to[128];
 	const char *target, *name; /* said instead of `to` and the last component of `from`; may be NULL */
 	uint32_t flags;
-	bool recurse, follow, hard_links;
+	bool recurse, follow, hard_links, resume, ask, dense;
 	const struct stat *seen; /* what it was when it was looked at, or NULL */
 };
 

@@ -291,6 +291,26 @@ BREACH(a_get_to_a_receiver_is_refused)
 	actor_say(e, &rec);
 }
 
+static void say_partial(struct session_end *e, const char *name)
+{
+	struct wire_record rec = { .type = WIRE_PARTIAL };
+
+	rec.partial.name = wire_text(name);
+	actor_say(e, &rec);
+}
+
+BREACH(partial_said_twice_is_refused)
+{
+	say_partial(e, ".part");
+	say_partial(e, ".part");
+}
+
+BREACH(partial_behind_a_file_is_refused)
+{
+	actor_say_file(e, 0, "old", 0);
+	say_partial(e, ".part");
+}
+
 BREACH(an_unknown_record_is_refused)
 {
 	const uint8_t unknown[] = { WIRE_TYPE_END, 0, 0, 0 };
@@ -347,6 +367,8 @@ Suite *receiver_breaches_suite(void)
 	endpoint_test(tc, done_to_a_receiver_is_refused);
 	endpoint_test(tc, a_window_to_a_receiver_is_refused);
 	endpoint_test(tc, a_get_to_a_receiver_is_refused);
+	endpoint_test(tc, partial_said_twice_is_refused);
+	endpoint_test(tc, partial_behind_a_file_is_refused);
 	endpoint_test(tc, an_unknown_record_is_refused);
 	endpoint_test(tc, half_a_record_is_refused);
 	return s;

@@ -236,6 +236,11 @@ START_TEST(unknown_chunk_and_get_flags_are_refused)
 	rec.data.slot_off = 0;
 	assert_taken(&rec);
 	rec = sample(WIRE_HAVE);
+	rec.have.first = WIRE_PIECES_MAX - rec.have.count;
+	assert_taken(&rec);
+	rec.have.first++;
+	assert_not_encoded(&rec);
+	rec.have.first = 0;
 	rec.have.count = WIRE_HAVE_MAX + 1;
 	assert_not_encoded(&rec);
 	rec = sample(WIRE_GET);
