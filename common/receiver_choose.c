@@ -65,7 +65,7 @@ static bool is_the_same(const struct receive_file *f, const struct there *t)
 		return false;
 	infile_init(&in);
 	in.fd = sys_openat(t->dir, t->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
-	same = in.fd >= 0 && infile_sum(&in, sum) == 0 && !memcmp(sum, f->sum, sizeof(sum));
+	same = in.fd >= 0 && infile_sum(&in, &f->receiver->stopped, sum) == 0 && !memcmp(sum, f->sum, sizeof(sum));
 	infile_done(&in);
 	return same;
 }

@@ -7,6 +7,8 @@
 #ifndef RDCP_RECEIVER_IMPL_H
 #define RDCP_RECEIVER_IMPL_H
 
+#include <stdatomic.h>
+
 #include "attributes.h"
 #include "buffer.h"
 #include "digest.h"
@@ -150,7 +152,8 @@ struct receiver {
 
 	size_t attributes_len; /* of all files */
 	unsigned int jobs;
-	bool end_heard, done_sent, stopped;
+	bool end_heard, done_sent;
+	atomic_bool stopped;               /* workers look at it, too */
 	char partial_dir[NAME_MAX + 1];    /* "": temporaries are beside their destinations */
 	uint64_t stored_bytes, held_bytes; /* held: of the stored ones, those that were here before */
 	uint64_t found_files, found_bytes;

@@ -173,7 +173,7 @@ static void run_open(struct io_job *job)
 	if (f->job_result == 0 && f->in.fd >= 0 && !f->item.dense)
 		f->job_result = infile_find_holes(&f->in);
 	if (f->job_result == 0 && f->in.fd >= 0 && !f->in.unsized && f->item.checksum) {
-		f->job_result = infile_sum(&f->in, f->sum);
+		f->job_result = infile_sum(&f->in, &f->sender->stopped, f->sum);
 		f->has_sum = f->job_result == 0;
 	}
 	if (f->job_result == 0 && may_go_direct(f))

@@ -8,6 +8,7 @@
 #define RDCP_SENDER_IMPL_H
 
 #include <limits.h>
+#include <stdatomic.h>
 
 #include "attributes.h"
 #include "digest.h"
@@ -133,7 +134,8 @@ struct sender {
 	size_t attributes_len; /* of the files that were begun */
 	uint32_t next_id;
 	unsigned int jobs;
-	bool no_more, end_sent, stopped;
+	bool no_more, end_sent;
+	atomic_bool stopped;               /* workers look at it, too */
 	uint64_t acked_bytes, held_bytes;  /* held: of the acked ones, those that the peer had before */
 	uint64_t found_files, found_bytes; /* below tops */
 };

@@ -502,6 +502,27 @@ bytes_stay()
 	done
 }
 
+# Hours of reading: nobody waits for their end when nobody wants it any more.
+checksum_is_given_up()
+{
+	truncate -s 1T "$there/f" || skip "no such file here"
+	daemon_start
+	start_copy --checksum "$host:$there/f" g
+	await 20 has_read 100000000 || fail "the daemon does not read"
+	kill -KILL "$client"
+	end_copy 3
+	await 10 daemon_says "account: " || fail "the daemon goes on with it: $(<"$log")"
+}
+
+# has_read BYTES: the daemon
+has_read()
+{
+	local word bytes
+
+	read -r word bytes <"/proc/$daemon/io"
+	[ "$bytes" -ge "$1" ]
+}
+
 choosing()
 {
 	both rules_count_in_their_order rules_in_order
@@ -513,6 +534,7 @@ choosing()
 	both update_leaves_what_is_newer update
 	both update_of_a_large_file update_large
 	both checksum_skips_the_same_bytes by_checksum
+	run checksum_nobody_waits_for_is_given_up there_and_back push checksum_is_given_up
 	both bytes_of_what_stays_are_not_sent bytes_stay
 	both what_is_there_is_skipped held
 	both dry_run_says_what_would_be_copied dry
