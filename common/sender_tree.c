@@ -310,7 +310,7 @@ static int entry_item(struct tree *t, struct walk_entry *e, struct send_item *re
 	return r < 0 ? r : item_is_whole(ret_item);
 }
 
-/* Copied by an attempt before. */
+/* Settled by an attempt before. */
 static bool is_done(const struct tree *t, const struct walk_entry *e)
 {
 	_cleanup_free_ char *path = NULL;

@@ -64,12 +64,12 @@ void client_settle(struct client *c, struct client_source *source, const struct 
 	if (o->status == STATUS_OK && o->directory)
 		return;
 	if (o->below && retry_knows(&c->retry, (uint32_t)(source - c->sources), o->below))
-		return; /* told by the attempt that copied it */
+		return; /* told by an attempt before */
 	source->files++;
 	source->bytes += o->size;
 	if (o->size > o->bytes)
 		c->dropped_bytes += o->size - o->bytes;
-	if (o->below && o->status == STATUS_OK)
+	if (o->below)
 		retry_note(&c->retry, (uint32_t)(source - c->sources), o->below);
 	if (o->below) {
 		c->below_files++;
@@ -456,6 +456,8 @@ static void list_finished(const struct client *c)
 
 static int verdict(struct client *c)
 {
+	for (unsigned int i = 0; i < c->source_count; i++) /* those that were not settled */
+		tell_lost(c, &c->sources[i]);
 	if (c->held_bytes)
 		log_info("%s: %llu bytes were there from before", c->hint.host, (unsigned long long)c->held_bytes);
 	c->end.signal = c->signal;
@@ -480,8 +482,6 @@ static bool attempt(struct client *c, const struct addrinfo *addresses)
 	}
 	measure_begin(c);
 	run_loop(c, addresses);
-	for (unsigned int i = 0; i < c->source_count; i++) /* those that were not settled */
-		tell_lost(c, &c->sources[i]);
 	if (c->abandoned)
 		return false;
 	tear_down(c);

@@ -19,7 +19,7 @@ struct retry {
 	unsigned int most;   /* attempts in a row without progress, besides the first */
 	unsigned int failed; /* so many were */
 	bool again;          /* the attempt that ends now is to be followed by another */
-	struct names done;   /* what of trees is copied: by request and path */
+	struct names done;   /* what of trees is settled: by request and path */
 };
 
 void retry_init(struct retry *r, unsigned int most);
@@ -30,7 +30,10 @@ bool retry_after_end(struct retry *r, const struct peer_end *end, bool moved);
 bool retry_after_failure(struct retry *r, const struct endpoint_fault *fault, enum status refusal);
 uint64_t retry_delay_ns(const struct retry *r);
 
-/* What is copied of the trees: by the number of the source and the path in it. What cannot be remembered is copied again. */
+/*
+ * What is settled of the trees, well or badly: by the number of the source and the path in it. What cannot be remembered is
+ * tried again.
+ */
 bool retry_knows(const struct retry *r, uint32_t request, const char *path);
 void retry_note(struct retry *r, uint32_t request, const char *path);
 

@@ -406,6 +406,61 @@ daemon_restarts_and_the_copy_goes_on()
 	[ -z "$(find "$to/e" -name '*.rdcp-part')" ] || fail "the temporary file is left"
 }
 
+# What a pattern stands for is asked once; the next attempt goes on with what was found.
+restart_with_a_pattern()
+{
+	local i
+
+	identity=(-i none --retries=8)
+	daemon_start
+	pattern "$from/f" "$big"
+	for i in 1 2 3 4 5; do
+		text "$from/a$i" "$i"
+		text "$from/g$i" "$i"
+	done
+	mkdir "$to/e"
+	start_copy -v --timeout=10 --slot-size=4K --slots=2 "$host:$from/[a-g]*" "$to/e"
+	await 10 tree_part || fail "the copy does not begin; $(<"$case_dir/err")"
+	kill "-$1" "$daemon"
+	await 10 gone "$daemon" || fail "the daemon does not end"
+	daemon_again
+	text "$from/b" "not there when it was asked"
+	end_copy 40
+	expect 0 "trying again in 1 s"
+	[ "$(grep -c "' -> '" "$case_dir/err")" = 11 ] || fail "$err"
+	[ ! -e "$to/e/b" ] || fail "asked once more"
+	for i in f a1 a5 g1 g5; do
+		same "$from/$i" "$to/e/$i"
+	done
+}
+
+# What is skipped, or fails, in one attempt is neither told nor counted once more in the next.
+restart_counts_once()
+{
+	local i
+
+	identity=(-i none --retries=8)
+	daemon_start
+	mkdir "$from/d" "$to/e"
+	pattern "$from/d/f" "$big"
+	for i in 1 2 3 4 5 6 7 8 9; do
+		text "$from/d/small$i" "$i"
+		text "$to/e/small$i" old
+		mkdir "$from/d/b$i"
+		text "$from/d/b$i/f" "$i"
+		text "$to/e/b$i" "in the way"
+	done
+	towards d/. e
+	start_copy -r --ignore-existing --timeout=10 --slot-size=4K --slots=2 "${words[@]}"
+	await 10 tree_part || fail "the copy does not begin; $(<"$case_dir/err")"
+	kill -TERM "$daemon"
+	await 10 gone "$daemon" || fail "the daemon does not end"
+	daemon_again
+	end_copy 40
+	expect 1 "trying again in 1 s" "1 file was copied, 9 skipped, 18 failed"
+	same "$from/d/f" "$to/e/f"
+}
+
 # Nobody is there again: as many attempts as were asked for, and the error of the last.
 retries_end()
 {
@@ -458,5 +513,8 @@ resume()
 	run partial_dir_is_swept there_and_back push partial_dir_is_swept
 	both daemon_restarted_is_only_a_pause daemon_restarts_and_the_copy_goes_on TERM
 	both daemon_killed_and_back_is_only_a_pause daemon_restarts_and_the_copy_goes_on KILL
+	run daemon_restarted_with_a_pattern there_and_back pull restart_with_a_pattern TERM
+	run daemon_killed_with_a_pattern there_and_back pull restart_with_a_pattern KILL
+	both daemon_restarted_counts_once restart_counts_once
 	both daemon_gone_for_good_is_an_error retries_end
 }
