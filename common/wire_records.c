@@ -90,6 +90,8 @@ static bool kind_ok(const struct wire_file *f)
 
 	if (kind & (kind - 1)) /* two of them */
 		return false;
+	if ((f->flags & WIRE_FILE_RESUME) && (f->flags & WIRE_FILE_ASK)) /* one HAVE would be two */
+		return false;
 	if ((f->flags & WIRE_FILE_LEAVE) && kind != WIRE_FILE_DIRECTORY)
 		return false;
 	if (kind == WIRE_FILE_HARD_LINK && !(f->flags & WIRE_FILE_BELOW))

@@ -299,6 +299,23 @@ static void say_partial(struct session_end *e, const char *name)
 	actor_say(e, &rec);
 }
 
+/* There would be two answers to one question. */
+BREACH(a_file_that_resumes_and_asks_is_refused)
+{
+	struct wire_record rec = { .type = WIRE_FILE };
+	uint8_t buf[WIRE_MESSAGE_MAX];
+	ssize_t n;
+
+	rec.file.flags = WIRE_FILE_RESUME;
+	rec.file.size = 8192;
+	rec.file.path = wire_text("old");
+	rec.file.name = wire_text("name");
+	n = wire_encode(&rec, buf, sizeof(buf));
+	ck_assert_int_gt(n, 0);
+	buf[4 + 8 + 2] |= WIRE_FILE_ASK >> 16;
+	actor_say_bytes(e, buf, (size_t)n);
+}
+
 BREACH(partial_said_twice_is_refused)
 {
 	say_partial(e, ".part");
@@ -367,6 +384,7 @@ Suite *receiver_breaches_suite(void)
 	endpoint_test(tc, done_to_a_receiver_is_refused);
 	endpoint_test(tc, a_window_to_a_receiver_is_refused);
 	endpoint_test(tc, a_get_to_a_receiver_is_refused);
+	endpoint_test(tc, a_file_that_resumes_and_asks_is_refused);
 	endpoint_test(tc, partial_said_twice_is_refused);
 	endpoint_test(tc, partial_behind_a_file_is_refused);
 	endpoint_test(tc, an_unknown_record_is_refused);
