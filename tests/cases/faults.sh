@@ -129,6 +129,66 @@ resumed_attempt()
 	! part_in "$to" || fail "call $k: a temporary beside the destination is left; $err"
 }
 
+# ---- a tree: names that are asked for, files that may stay as they are, attributes
+
+# tree_file_calls SIDE: of the daemon or of the client
+tree_file_calls()
+{
+	local passed=0 failed=0 name=d
+
+	need_faults
+	[ "$way" = push ] || name=[d]
+	mkdir -p "$from/d/e"
+	text "$from/d/same" same
+	text "$from/d/other" new
+	text "$from/d/e/f" content
+	ln "$from/d/e/f" "$from/d/hard"
+	ln -s other "$from/d/link"
+	for ((k = 1; passed < 8; k++)); do
+		rm -rf "$to/d"
+		mkdir "$to/d"
+		text "$to/d/same" same
+		text "$to/d/other" old
+		"tree_attempt_of_the_$1"
+		tree_is_sound
+		if [ "$status" = 0 ]; then passed=$((passed + 1)); else passed=0 failed=$((failed + 1)); fi
+		[ "$k" -lt 400 ] || fail "no end of failures"
+	done
+	[ "$failed" -ge 5 ] || fail "only $failed calls failed"
+}
+
+tree_attempt_of_the_daemon()
+{
+	RDCP_FAULT=$k:EIO daemon_start
+	transfer -a --checksum "$name" .
+	local copied=$status
+	! gone "$daemon" || fail "call $k: the daemon died"
+	daemon_stop
+	[ "$status" = 0 ] || fail "call $k: the daemon ends with status $status"
+	status=$copied
+}
+
+tree_attempt_of_the_client()
+{
+	RDCP_FAULT=$k:EIO transfer -a --checksum "$name" .
+}
+
+tree_is_sound()
+{
+	local left
+
+	[ "$status" -lt 100 ] || fail "call $k: exit status $status; $err"
+	holds "$to/d/same" same
+	cmp -s "$from/d/other" "$to/d/other" || holds "$to/d/other" old
+	if [ "$status" = 0 ]; then
+		diff -r --no-dereference "$from/d" "$to/d" >"$case_dir/diff" || fail "call $k: $(head -n 5 "$case_dir/diff")"
+	else
+		[ -n "$err" ] || fail "call $k: exit status $status without a word"
+	fi
+	left=("$to"/d/.*.rdcp-part "$to"/d/e/.*.rdcp-part)
+	[ ! -e "${left[0]}" ] && [ ! -e "${left[1]}" ] || fail "call $k: left: ${left[*]}; $err"
+}
+
 # ---- calls of the connection, by strace
 
 # client_calls CALL ERROR: of the client; the daemon is the one that all cases share, and must come to rest
@@ -152,6 +212,8 @@ faults()
 	both file_calls_of_the_client_fail_in_turn client_file_calls EIO 5
 	both file_calls_of_the_daemon_find_no_space daemon_file_calls ENOSPC 5
 	both file_calls_fail_in_turn_while_it_goes_on resumed_file_calls
+	both file_calls_of_the_daemon_fail_in_turn_for_a_tree tree_file_calls daemon
+	both file_calls_of_the_client_fail_in_turn_for_a_tree tree_file_calls client
 	both sends_of_the_client_fail_in_turn client_calls sendmsg ENOBUFS
 	both receives_of_the_client_fail_in_turn client_calls readv ECONNRESET
 }
