@@ -137,7 +137,7 @@ tree_file_calls()
 	local passed=0 failed=0 name=d
 
 	need_faults
-	[ "$way" = push ] || name=[d]
+	[ "$way" = push ] || name="[d]"
 	mkdir -p "$from/d/e"
 	text "$from/d/same" same
 	text "$from/d/other" new
