@@ -310,43 +310,50 @@ static int entry_item(struct tree *t, struct walk_entry *e, struct send_item *re
 	return r < 0 ? r : item_is_whole(ret_item);
 }
 
-/* Settled by an attempt before. */
-static bool is_done(const struct tree *t, const struct walk_entry *e)
+/* Copied or skipped by an attempt before. */
+static bool is_done(const struct tree *t, const char *path)
 {
-	_cleanup_free_ char *path = NULL;
+	return t->top.done && path &&
+	       names_contains(t->top.done, &t->top.request, sizeof(t->top.request), path, strlen(path));
+}
 
-	if (!t->top.done || S_ISDIR(e->stat.st_mode))
-		return false;
-	path = join(e->dir, e->name);
-	return path && names_contains(t->top.done, &t->top.request, sizeof(t->top.request), path, strlen(path));
+static bool is_entry_done(const struct tree *t, const struct walk_entry *e)
+{
+	_cleanup_free_ char *path = t->top.done && !S_ISDIR(e->stat.st_mode) ? join(e->dir, e->name) : NULL;
+
+	return is_done(t, path);
+}
+
+/* 1: *ret_item is the entry. 0: it is nothing to be sent, or not now. Files that are done are there for their further names. */
+static int take_entry(struct tree *t, struct walk_entry *e, struct send_item *ret_item)
+{
+	struct links_file *first;
+	int r;
+
+	if (strcmp(e->name, ".") == 0) { /* the top itself */
+		sender_tree_lost(t->sender, status_from_errno(e->error));
+		return 0;
+	}
+	r = sort_out_link(t, e, &first);
+	if (r < 0)
+		return r;
+	if (r > 0 || is_entry_done(t, e))
+		return 0;
+	r = entry_item(t, e, ret_item);
+	ret_item->first = first;
+	return r;
 }
 
 static int walk_item(struct tree *t, struct send_item *ret_item)
 {
-	struct links_file *first;
 	struct walk_entry *e;
 	int r;
 
 	while ((e = next_entry(t))) {
-		if (strcmp(e->name, ".") == 0) { /* the top itself */
-			sender_tree_lost(t->sender, status_from_errno(e->error));
-			walk_entry_done(e);
-			continue;
-		}
-		if (is_done(t, e)) {
-			walk_entry_done(e);
-			continue;
-		}
-		r = sort_out_link(t, e, &first);
-		if (r == 0)
-			r = entry_item(t, e, ret_item);
-		else if (r > 0)
-			r = 0;
+		r = take_entry(t, e, ret_item);
 		walk_entry_done(e);
-		if (r) {
-			ret_item->first = first;
+		if (r)
 			return r;
-		}
 	}
 	if (t->walked && t->now->taken == t->now->count && !t->ahead->count)
 		t->stage = TREE_SETTLE;
@@ -366,19 +373,33 @@ void sender_tree_dir_refused(const struct send_file *f)
 		subtrees_note(&t->lost, f->item.path, true);
 }
 
-static int link_item(struct tree *t, struct send_item *ret_item)
+/* The next further name that is not there yet. */
+static bool next_link(struct tree *t, struct links_file **ret_file, struct send_item *ret_item)
 {
 	struct stat st = { .st_mode = S_IFREG };
 	struct links_name name;
 
-	if (!links_take(&t->links, &name))
+	while (links_take(&t->links, &name)) {
+		st.st_dev = name.file->dev;
+		st.st_ino = name.file->ino;
+		*ret_file = name.file;
+		*ret_item = item_below(t, name.dir, name.name, &st);
+		if (!is_done(t, ret_item->path))
+			return true;
+		send_item_done(ret_item);
+	}
+	return false;
+}
+
+static int link_item(struct tree *t, struct send_item *ret_item)
+{
+	struct links_file *file;
+
+	if (!next_link(t, &file, ret_item))
 		return 0;
-	st.st_dev = name.file->dev;
-	st.st_ino = name.file->ino;
-	*ret_item = item_below(t, name.dir, name.name, &st);
 	ret_item->flags |= WIRE_FILE_HARD_LINK;
-	ret_item->link = strdup(name.file->path);
-	if (name.file->failed) {
+	ret_item->link = strdup(file->path);
+	if (file->failed) {
 		ret_item->status = STATUS_FAILED;
 		ret_item->why = "a hard link to a file that was not copied";
 	}

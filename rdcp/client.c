@@ -52,6 +52,8 @@ static void tell_lost(struct client *c, struct client_source *source)
 
 void client_settle(struct client *c, struct client_source *source, const struct client_outcome *o)
 {
+	bool failed = result_of(o->status) == OUTPUT_FAILED;
+
 	if (o->last) {
 		source->settled = true;
 		source->copied = o->status == STATUS_OK;
@@ -63,15 +65,15 @@ void client_settle(struct client *c, struct client_source *source, const struct 
 	}
 	if (o->status == STATUS_OK && o->directory)
 		return;
-	if (o->below && retry_knows(&c->retry, (uint32_t)(source - c->sources), o->below))
+	if (o->below && retry_knows(&c->retry, (uint32_t)(source - c->sources), o->below, failed))
 		return; /* told by an attempt before */
 	source->files++;
 	source->bytes += o->size;
 	if (o->size > o->bytes)
 		c->dropped_bytes += o->size - o->bytes;
 	if (o->below)
-		retry_note(&c->retry, (uint32_t)(source - c->sources), o->below);
-	if (o->below) {
+		retry_note(&c->retry, (uint32_t)(source - c->sources), o->below, failed);
+	if (o->below && !failed) {
 		c->below_files++;
 		c->below_bytes += result_of(o->status) == OUTPUT_COPIED ? o->bytes : 0;
 	}

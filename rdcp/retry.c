@@ -79,13 +79,22 @@ uint64_t retry_delay_ns(const struct retry *r)
 	return delay < LONGEST_DELAY_NS ? delay : LONGEST_DELAY_NS;
 }
 
-void retry_note(struct retry *r, uint32_t request, const char *path)
+static uint32_t id_of(uint32_t request, bool failed)
 {
-	if (r->most)
-		names_add(&r->done, &request, sizeof(request), path, strlen(path));
+	return failed ? ~request : request;
 }
 
-bool retry_knows(const struct retry *r, uint32_t request, const char *path)
+void retry_note(struct retry *r, uint32_t request, const char *path, bool failed)
 {
-	return names_contains(&r->done, &request, sizeof(request), path, strlen(path));
+	uint32_t id = id_of(request, failed);
+
+	if (r->most)
+		names_add(&r->done, &id, sizeof(id), path, strlen(path));
+}
+
+bool retry_knows(const struct retry *r, uint32_t request, const char *path, bool failed)
+{
+	uint32_t id = id_of(request, failed);
+
+	return names_contains(&r->done, &id, sizeof(id), path, strlen(path));
 }

@@ -19,7 +19,8 @@ struct retry {
 	unsigned int most;   /* attempts in a row without progress, besides the first */
 	unsigned int failed; /* so many were */
 	bool again;          /* the attempt that ends now is to be followed by another */
-	struct names done;   /* what of trees is settled: by request and path */
+	struct names
+		done; /* what of trees is copied or skipped: by request and path; and what failed, by another number */
 };
 
 void retry_init(struct retry *r, unsigned int most);
@@ -31,10 +32,10 @@ bool retry_after_failure(struct retry *r, const struct endpoint_fault *fault, en
 uint64_t retry_delay_ns(const struct retry *r);
 
 /*
- * What is settled of the trees, well or badly: by the number of the source and the path in it. What cannot be remembered is
- * tried again.
+ * What became of the trees: by the number of the source and the path in it. What failed is tried again, but need not be told again.
+ * What cannot be remembered is copied again.
  */
-bool retry_knows(const struct retry *r, uint32_t request, const char *path);
-void retry_note(struct retry *r, uint32_t request, const char *path);
+bool retry_knows(const struct retry *r, uint32_t request, const char *path, bool failed);
+void retry_note(struct retry *r, uint32_t request, const char *path, bool failed);
 
 #endif

@@ -461,6 +461,34 @@ restart_counts_once()
 	same "$from/d/f" "$to/e/f"
 }
 
+# Of a file with two names one is copied, and the other is to come.
+restart_keeps_hard_links()
+{
+	local i
+
+	identity=(-i none --retries=8)
+	daemon_start
+	mkdir "$from/d" "$to/e"
+	pattern "$from/d/f" "$big"
+	for i in 1 2 3 4 5 6 7 8 9; do
+		text "$from/d/a$i" "$i"
+		ln "$from/d/a$i" "$from/d/b$i"
+	done
+	towards d/. e
+	start_copy -a --fsync=file --timeout=10 --slot-size=4K --slots=2 "${words[@]}"
+	await 10 tree_part || fail "the copy does not begin; $(<"$case_dir/err")"
+	kill -TERM "$daemon"
+	await 10 gone "$daemon" || fail "the daemon does not end"
+	daemon_again
+	end_copy 40
+	expect 0 "trying again in 1 s"
+	same "$from/d/f" "$to/e/f"
+	for i in 1 2 3 4 5 6 7 8 9; do
+		holds "$to/e/a$i" "$i"
+		[ "$to/e/a$i" -ef "$to/e/b$i" ] || fail "a$i and b$i are two files"
+	done
+}
+
 # Nobody is there again: as many attempts as were asked for, and the error of the last.
 retries_end()
 {
@@ -516,5 +544,6 @@ resume()
 	run daemon_restarted_with_a_pattern there_and_back pull restart_with_a_pattern TERM
 	run daemon_killed_with_a_pattern there_and_back pull restart_with_a_pattern KILL
 	both daemon_restarted_counts_once restart_counts_once
+	both daemon_restarted_keeps_hard_links restart_keeps_hard_links
 	both daemon_gone_for_good_is_an_error retries_end
 }
