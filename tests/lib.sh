@@ -283,6 +283,12 @@ state_of()
 	done
 }
 
+# no_part_in FOLDER: nothing unfinished is there any more
+no_part_in()
+{
+	! compgen -G "$1/.*.rdcp-part" >/dev/null
+}
+
 # part_in FOLDER: a file that is being written there has got some bytes
 part_in()
 {

@@ -294,6 +294,7 @@ rate_of_one_client()
 	! gone "$client" || fail "the other copy is over already; $(<"$case_dir/err")"
 	kill -TERM "$client"
 	end_copy 10
+	await 10 no_part_in "$there" || fail "the temporary file is left"
 }
 
 # A copy that would take an hour is over soon when the limit is lifted.

@@ -13,7 +13,7 @@ client_ends()
 	kill "-$1" "$client"
 	end_copy 2
 	expect "$2"
-	await 10 no_part_left || fail "the temporary file is left"
+	await 10 no_part_in "$to" || fail "the temporary file is left"
 	await 10 at_rest "$daemon" "$idle_fds" "$idle_tasks" || fail "the daemon keeps $fds descriptors, $tasks threads"
 	holds "$to/g" old
 }
@@ -26,18 +26,13 @@ client_killed()
 	kill -KILL "$client"
 	end_copy 2
 	[ "$way" = push ] || rm "$to"/.g.*.rdcp-part || fail "no temporary file of that name"
-	await 10 no_part_left || fail "the temporary file is left"
+	await 10 no_part_in "$to" || fail "the temporary file is left"
 	await 10 at_rest "$daemon" "$idle_fds" "$idle_tasks" || fail "the daemon keeps $fds descriptors, $tasks threads"
 	holds "$to/g" old
 	text "$from/h" next
 	transfer h g
 	expect_ok
 	holds "$to/g" next
-}
-
-no_part_left()
-{
-	! part_in "$to"
 }
 
 # Many clients die at random times, and another one's file is right all the while.
@@ -66,7 +61,7 @@ clients_killed_in_a_crowd()
 		wait "${victims[@]}" 2>/dev/null
 	done
 	to=$there
-	await 20 no_part_left || fail "temporary files are left"
+	await 20 no_part_in "$to" || fail "temporary files are left"
 	! gone "$daemon" || fail "the daemon died"
 }
 
@@ -103,7 +98,7 @@ daemon_hangs()
 	expect_one_line
 	holds "$to/g" old
 	kill -CONT "$daemon"
-	await 10 no_part_left || fail "the temporary file is left"
+	await 10 no_part_in "$to" || fail "the temporary file is left"
 	await 10 daemon_says "session" || fail "nothing in its log"
 	text "$from/h" next
 	transfer h g

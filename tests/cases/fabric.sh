@@ -137,7 +137,7 @@ link_down()
 	start_long_copy --timeout=3 f g
 	ip link set "$netdev" down
 	end_copy 20
-	await 30 no_part_left || fail "the temporary file is left"
+	await 30 no_part_in "$to" || fail "the temporary file is left"
 	await 30 at_rest "$daemon" "$idle_fds" "$idle_tasks" || fail "the daemon keeps $fds descriptors, $tasks threads"
 	ip link set "$netdev" up
 	ip addr add "$RDCP_LAB_ADDR6/64" dev "$netdev" nodad 2>/dev/null
@@ -150,11 +150,6 @@ link_down()
 	text "$from/h" next
 	await 20 copies_again || fail "no copy any more: $err"
 	holds "$to/g" next
-}
-
-no_part_left()
-{
-	! part_in "$to"
 }
 
 copies_again()
@@ -183,7 +178,7 @@ device_removed()
 	5 | 6) holds "$to/g" old ;;
 	*) fail "exit status $status; $err" ;;
 	esac
-	await 10 no_part_left || fail "the temporary file is left"
+	await 10 no_part_in "$to" || fail "the temporary file is left"
 	! gone "$daemon" || fail "the daemon died: $(tail -n 5 "$log")"
 	daemon_stop
 	[ "$status" = 0 ] || fail "the daemon ends with status $status"

@@ -14,12 +14,7 @@ whole_or_old()
 		[ -n "$err" ] || fail "call $k: exit status $status without a word"
 		cmp -s "$from/f" "$to/g" || holds "$to/g" old
 	fi
-	await 10 no_part_here || fail "call $k: the temporary file is left; $err"
-}
-
-no_part_here()
-{
-	! part_in "$to" && ! compgen -G "$to/.*.rdcp-part" >/dev/null
+	await 10 no_part_in "$to" || fail "call $k: the temporary file is left; $err"
 }
 
 # sweep LAST-FAILURE: calls `attempt` with k = 1, 2, ... until it passed eight times in a row

@@ -113,17 +113,12 @@ said()
 	[ -e "$case_dir/err" ] && [[ $(<"$case_dir/err") == *"$1"* ]]
 }
 
-no_part_left()
-{
-	! part_in "$to"
-}
-
 # end_long_copy STATUS TEXT...: interrupted, and nothing stays
 end_long_copy()
 {
 	end_copy 2
 	expect "$@"
-	await 10 no_part_left || fail "the temporary file is left"
+	await 10 no_part_in "$to" || fail "the temporary file is left"
 }
 
 how_far()

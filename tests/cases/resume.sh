@@ -160,12 +160,7 @@ no_resume_leaves_nothing()
 	start_copy --no-resume --slot-size=4K --slots=2 "${words[@]}"
 	await 10 partial_has 1000000 || fail "the copy does not get there"
 	interrupt
-	await 10 no_part_is_left || fail "the temporary file is left"
-}
-
-no_part_is_left()
-{
-	! part_in "$to"
+	await 10 no_part_in "$to" || fail "the temporary file is left"
 }
 
 # ---- files with holes

@@ -605,12 +605,7 @@ interrupted()
 	end_copy 2
 	expect 130 "interrupted, "
 	what_is_there_is_whole
-	await 10 no_part_in_dst || fail "temporary files are left"
-}
-
-no_part_in_dst()
-{
-	! compgen -G "$to/dst/.*.rdcp-part" >/dev/null
+	await 10 no_part_in "$to/dst" || fail "temporary files are left"
 }
 
 # A daemon that is killed leaves what it was writing, and only that.
@@ -624,7 +619,7 @@ daemon_killed()
 	end_copy 20
 	[ "$status" != 0 ] || fail "exit status 0"
 	what_is_there_is_whole
-	[ "$way" = push ] || no_part_in_dst || fail "temporary files are left"
+	[ "$way" = push ] || no_part_in "$to/dst" || fail "temporary files are left"
 	parts=("$to/dst/".*.rdcp-part)
 	[ ${#parts[@]} -le 256 ] || fail "${#parts[@]} temporary files"
 	rm -f "$to/dst/".*.rdcp-part
