@@ -264,7 +264,7 @@ package-deps:
 check-packages: $(if $(filter 0,$(shell id -u)),package-deps) ## packages: lintian, rpmlint, contents, and two builds that are the same
 	@packaging/check $(RDCP_VERSION)
 
-check-system: $(if $(filter 0,$(shell id -u)),package-deps) ## two Debian systems in QEMU: install, copy, reload, restart, upgrade, remove, purge (5 minutes)
+check-system: $(if $(filter 0,$(shell id -u)),package-deps) ## two Debian systems in QEMU: install, copy, reload, restart, upgrade, remove, purge (10 minutes)
 	@tests/system/run $(RDCP_VERSION)
 
 PACKAGE_DEPS := debhelper dpkg-dev fakeroot lintian rpm rpmlint mmdebstrap e2fsprogs
