@@ -8,6 +8,8 @@
 #include "receiver_impl.h"
 #include "util.h"
 
+#define DEVICE_WAIT (200 * 1000ULL) /* ns; what is only memory is synced sooner */
+
 static void run_discard(struct io_job *job)
 {
 	outfile_discard(&container_of(job, struct receive_file, job)->out);
@@ -142,17 +144,26 @@ static int sync_dir_once(struct receive_file *f, uint64_t flush)
 }
 
 /*
- * Worker. One file at a time is synced by itself, but all are on their way to the device by then: the file system has one
- * transaction to write for them, and the device one flush of its cache to do.
+ * Worker. One file at a time is synced by itself. Where the first shows that there is a device to wait for, the others are sent on their way
+ * together: the file system has one transaction to write for them, then, and the device one flush of its cache to do.
  */
+static void sync_files(struct receive_file *first)
+{
+	uint64_t began = now_ns();
+
+	first->job_error = outfile_sync(&first->out);
+	if (now_ns() - began > DEVICE_WAIT)
+		for (struct receive_file *f = first->next; f; f = f->next)
+			outfile_sync_ahead(&f->out);
+	for (struct receive_file *f = first->next; f; f = f->next)
+		f->job_error = outfile_sync(&f->out);
+}
+
 static void run_flush(struct io_job *job)
 {
 	struct receiver *r = container_of(job, struct receiver, flush_job);
 
-	for (struct receive_file *f = r->flushing; f; f = f->next)
-		outfile_sync_ahead(&f->out);
-	for (struct receive_file *f = r->flushing; f; f = f->next)
-		f->job_error = outfile_sync(&f->out);
+	sync_files(r->flushing);
 	for (struct receive_file *f = r->flushing; f; f = f->next)
 		if (f->job_error == 0 && f->out.temp[0])
 			f->job_error = outfile_commit(&f->out, f->place.flags);
