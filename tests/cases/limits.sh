@@ -67,6 +67,7 @@ busy_memory()
 	[ "$status" = 0 ] || expect 4 "busy" "max-pinned"
 	kill -TERM "$client"
 	end_copy 10
+	await 10 no_part_in "$there" || fail "the temporary file is left"
 }
 
 # Two windows do not fit: the second client is told so.
