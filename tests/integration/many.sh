@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #
 # A hundred thousand files of one directory, there and back over RDMA.
-# lab: uml-rxe machine
+# lab: uml-siw machine
 # timeout: 400
 # shellcheck disable=SC1091
 . "$(dirname "$0")/../lib.sh"

@@ -3,7 +3,7 @@
 #
 # Copies that are interrupted and go on over RDMA.
 # lab: uml-rxe machine
-# timeout: 300
+# timeout: 500
 # shellcheck disable=SC1091
 . "$(dirname "$0")/../lib.sh"
 theme resume
