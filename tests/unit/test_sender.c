@@ -340,6 +340,7 @@ static void vanish(struct session_end *e, const struct wire_record *rec)
 static void run_loss(int transport, void (*react)(struct session_end *e, const struct wire_record *rec))
 {
 	begin(transport, LARGE);
+	session.silence_ns = 9 * SEC; /* the end of the connection comes before that, under emulation, too */
 	session.to->react = react;
 	session_run(&session);
 	ck_assert_int_ne(session.from->peer.end.status, STATUS_OK);
