@@ -90,6 +90,15 @@ gone()
 	[ "${stat[2]}" = Z ]
 }
 
+# ticks_of PID: the processor time that it has used
+ticks_of()
+{
+	local stat
+
+	read -ra stat <"/proc/$1/stat"
+	echo $((stat[13] + stat[14]))
+}
+
 # ---- verdicts
 
 fail()

@@ -517,15 +517,6 @@ checksum_is_given_up()
 	await 10 daemon_says "account: " || fail "the daemon goes on with it: $(<"$log")"
 }
 
-# ticks_of PID: the processor time that it has used
-ticks_of()
-{
-	local stat
-
-	read -ra stat <"/proc/$1/stat"
-	echo $((stat[13] + stat[14]))
-}
-
 # has_worked TICKS: the daemon
 has_worked()
 {

@@ -40,11 +40,11 @@ need_faults()
 	grep -q RDCP_FAULT "$build/rdcpd" || skip "a build without fault injection"
 }
 
-# A daemon for each k; the client must hear of it and the daemon must end well.
+# attempt_daemon WORDS: a daemon for each k; the client must hear of it and the daemon must end well.
 attempt_daemon()
 {
 	RDCP_FAULT=$k:$fault daemon_start
-	transfer --slot-size=4K --slots=4 f g
+	transfer "$@"
 	local copied=$status
 	! gone "$daemon" || fail "call $k: the daemon died"
 	daemon_stop
@@ -54,14 +54,14 @@ attempt_daemon()
 
 attempt_client()
 {
-	RDCP_FAULT=$k:$fault transfer --slot-size=4K --slots=4 f g
+	RDCP_FAULT=$k:$fault transfer "$@"
 }
 
 daemon_file_calls()
 {
 	need_faults
 	fault=$1
-	attempt() { attempt_daemon; }
+	attempt() { attempt_daemon --slot-size=4K --slots=4 f g; }
 	sweep "$2"
 }
 
@@ -69,7 +69,7 @@ client_file_calls()
 {
 	need_faults
 	fault=$1
-	attempt() { attempt_client; }
+	attempt() { attempt_client --slot-size=4K --slots=4 f g; }
 	sweep "$2"
 }
 
@@ -129,7 +129,7 @@ resumed_attempt()
 # tree_file_calls SIDE: of the daemon or of the client
 tree_file_calls()
 {
-	local passed=0 failed=0 name=d
+	local passed=0 failed=0 name=d fault=EIO
 
 	need_faults
 	[ "$way" = push ] || name="[d]"
@@ -144,28 +144,12 @@ tree_file_calls()
 		mkdir "$to/d"
 		text "$to/d/same" same
 		text "$to/d/other" old
-		"tree_attempt_of_the_$1"
+		"attempt_$1" -a --checksum "$name" .
 		tree_is_sound
 		if [ "$status" = 0 ]; then passed=$((passed + 1)); else passed=0 failed=$((failed + 1)); fi
 		[ "$k" -lt 400 ] || fail "no end of failures"
 	done
 	[ "$failed" -ge 5 ] || fail "only $failed calls failed"
-}
-
-tree_attempt_of_the_daemon()
-{
-	RDCP_FAULT=$k:EIO daemon_start
-	transfer -a --checksum "$name" .
-	local copied=$status
-	! gone "$daemon" || fail "call $k: the daemon died"
-	daemon_stop
-	[ "$status" = 0 ] || fail "call $k: the daemon ends with status $status"
-	status=$copied
-}
-
-tree_attempt_of_the_client()
-{
-	RDCP_FAULT=$k:EIO transfer -a --checksum "$name" .
 }
 
 tree_is_sound()

@@ -89,7 +89,7 @@ expect_one_line_or_nothing()
 # Out of descriptors: clients are refused or served, and the daemon does not spin.
 few_descriptors()
 {
-	local i ticks before served=0
+	local i served=0
 
 	need prlimit
 	prefix=(prlimit --nofile=40)
@@ -108,14 +108,13 @@ few_descriptors()
 # used no processor time between two looks at it
 daemon_sleeps()
 {
-	local before after
+	local before
 
-	read -ra before <"/proc/$daemon/stat"
+	before=$(ticks_of "$daemon")
 	nap
 	nap
 	nap
-	read -ra after <"/proc/$daemon/stat"
-	[ "${before[13]} ${before[14]}" = "${after[13]} ${after[14]}" ]
+	[ "$(ticks_of "$daemon")" = "$before" ]
 }
 
 # A client that connects and then says nothing is not kept.

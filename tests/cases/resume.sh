@@ -375,6 +375,15 @@ limited_copy_goes_on_at_once()
 	[ "$took" -lt $((8000 * slow)) ] || fail "took $took ms"
 }
 
+# restart_in_the_middle SIGNAL: of a copy of a tree
+restart_in_the_middle()
+{
+	await 10 tree_part || fail "the copy does not begin; $(<"$case_dir/err")"
+	kill "-$1" "$daemon"
+	await 10 gone "$daemon" || fail "the daemon does not end"
+	daemon_again
+}
+
 # Within one run: the daemon is restarted, and the copy goes on by itself.
 daemon_restarts_and_the_copy_goes_on()
 {
@@ -387,10 +396,7 @@ daemon_restarts_and_the_copy_goes_on()
 	done
 	towards d e
 	start_copy -r --timeout=10 --slot-size=4K --slots=2 "${words[@]}"
-	await 10 tree_part || fail "the copy does not begin; $(<"$case_dir/err")"
-	kill "-$1" "$daemon"
-	await 10 gone "$daemon" || fail "the daemon does not end"
-	daemon_again
+	restart_in_the_middle "$1"
 	end_copy 40
 	expect 0 "trying again in 1 s"
 	for i in f small1 small9; do
@@ -415,10 +421,7 @@ restart_with_a_pattern()
 	done
 	mkdir "$to/e"
 	start_copy -v --timeout=10 --slot-size=4K --slots=2 "$host:$from/[a-g]*" "$to/e"
-	await 10 tree_part || fail "the copy does not begin; $(<"$case_dir/err")"
-	kill "-$1" "$daemon"
-	await 10 gone "$daemon" || fail "the daemon does not end"
-	daemon_again
+	restart_in_the_middle "$1"
 	text "$from/b" "not there when it was asked"
 	end_copy 40
 	expect 0 "trying again in 1 s"
@@ -447,10 +450,7 @@ restart_counts_once()
 	done
 	towards d/. e
 	start_copy -r --ignore-existing --timeout=10 --slot-size=4K --slots=2 "${words[@]}"
-	await 10 tree_part || fail "the copy does not begin; $(<"$case_dir/err")"
-	kill -TERM "$daemon"
-	await 10 gone "$daemon" || fail "the daemon does not end"
-	daemon_again
+	restart_in_the_middle TERM
 	end_copy 40
 	expect 1 "trying again in 1 s" "1 file was copied, 9 skipped, 18 failed"
 	same "$from/d/f" "$to/e/f"
@@ -471,10 +471,7 @@ restart_keeps_hard_links()
 	done
 	towards d/. e
 	start_copy -a --fsync=file --timeout=10 --slot-size=4K --slots=2 "${words[@]}"
-	await 10 tree_part || fail "the copy does not begin; $(<"$case_dir/err")"
-	kill -TERM "$daemon"
-	await 10 gone "$daemon" || fail "the daemon does not end"
-	daemon_again
+	restart_in_the_middle TERM
 	end_copy 40
 	expect 0 "trying again in 1 s"
 	same "$from/d/f" "$to/e/f"
