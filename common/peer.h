@@ -34,7 +34,7 @@ struct peer_engine {
 };
 
 struct peer_events {
-	/* WINDOW, FILTER, GET, ENTRY, PARTIAL, and END when the engine does not take it. A negative errno ends the session as a breach of protocol. */
+	/* WINDOW, FILTER, GET, ENTRY, PARTIAL, TOTAL, and END when the engine does not take it. A negative errno ends the session as a breach of protocol. */
 	int (*record)(void *owner, const struct wire_record *rec);
 	/* There is room for records again, after the engines had their turn. May be NULL. */
 	void (*writable)(void *owner);
