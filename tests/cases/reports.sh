@@ -132,17 +132,30 @@ how_far()
 	[[ $err != *[$'\r\e\b\a']* ]] || fail "control bytes: $err"
 }
 
-# What is whole by then is named.
+# What is whole by then, and known to be, is named: so many small files that they do not all wait for the end of the large one.
 interrupted_between()
 {
-	text f content
+	local i f small=()
+
+	for i in {1..200}; do
+		small+=("f$i")
+		text "f$i" content
+	done
 	way=push from=$here to=$there
 	truncate -s 1G large
-	start_copy --no-resume --no-sparse --slot-size=4K --slots=2 f large missing "$host:$there/"
-	await 10 test -e "$there/f" || await 10 part_in "$there" || fail "it does not begin"
+	start_copy --json --no-resume --no-sparse --slot-size=4K --slots=2 "${small[@]}" large missing "$host:$there/"
+	await 10 told_of f1 || fail "nothing is copied: $(<"$case_dir/err")"
 	kill -INT "$client"
-	end_long_copy 130 "interrupted, "
-	! [[ -e $there/f && $err != *"'f' was copied"* ]] || fail "'f' is there and it says: $err"
+	end_long_copy 130 "'f1' was copied" "interrupted, "
+	for f in "${small[@]}"; do
+		[[ $err != *"'$f' was copied"* ]] || holds "$there/$f" content
+	done
+}
+
+# told_of FILE: the copy in the background has an object for it
+told_of()
+{
+	[ -e "$case_dir/out" ] && [[ $(<"$case_dir/out") == *"\"$1\""* ]]
 }
 
 interrupted_while_connecting()
