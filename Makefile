@@ -165,7 +165,7 @@ demo: $(if $(filter 0,$(shell id -u)),deps) ## a file there and back over real R
 
 # libFuzzer needs clang; each entry runs FUZZ_TIME seconds from its committed corpus and keeps what it finds under build/.
 FUZZ_TIME ?= 5
-FUZZ_FLAGS := -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
+FUZZ_FLAGS := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 fuzz: $(patsubst %,build/fuzz/%,$(FUZZ)) ## run every parser fuzzer for FUZZ_TIME (5) seconds
 	@set -e; for f in $(FUZZ); do \
 		corpus=tests/fuzz/corpus/$${f#fuzz_}; mkdir -p build/fuzz/found/$$f; \
@@ -176,11 +176,18 @@ fuzz: $(patsubst %,build/fuzz/%,$(FUZZ)) ## run every parser fuzzer for FUZZ_TIM
 		else tail -n 40 build/fuzz/$$f.log; echo "not ok fuzz_$${f#fuzz_}: see build/fuzz/$$f.log"; exit 1; fi; \
 	done
 
-build/fuzz/%: tests/fuzz/%.c $(COMMON) $(wildcard common/*.h)
+FUZZ_OBJECTS := $(COMMON:%.c=build/fuzz/obj/%.o)
+build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o $(FUZZ_OBJECTS)
 	$(call say,FUZZ,$@)
+	$(Q)$(CLANG) -fsanitize=fuzzer $(FUZZ_FLAGS) -pthread -o $@ $^ $(call libs,$(PKG_COMMON))
+
+build/fuzz/obj/%.o: %.c
+	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) -std=gnu11 -D_GNU_SOURCE -I. -O1 -g -DFUZZ_MAIN $(FUZZ_FLAGS) -pthread $(call cflags,$(PKG_COMMON)) \
-		-o $@ $< $(COMMON) $(call libs,$(PKG_COMMON))
+		-MMD -MP -c -o $@ $<
+.SECONDARY: $(FUZZ_OBJECTS) $(patsubst %,build/fuzz/obj/tests/fuzz/%.o,$(FUZZ))
+-include $(FUZZ_OBJECTS:.o=.d) $(patsubst %,build/fuzz/obj/tests/fuzz/%.d,$(FUZZ))
 
 # Debian's names. Nothing is touched when all are there; elsewhere than on Debian it only says what is needed.
 DEPS := gcc libc6-dev clang libclang-rt-14-dev make pkg-config libibverbs-dev librdmacm-dev libsystemd-dev uuid-dev libxxhash-dev libsodium-dev check \

@@ -24,8 +24,8 @@ void digest_sum(const void *data, size_t len, uint8_t ret_sum[static WIRE_DIGEST
 int digest_init(struct digest *d);  /* -ENOMEM; zeroed before the first call, may be called again to start over */
 void digest_done(struct digest *d); /* fine on a zeroed struct */
 void digest_add(struct digest *d, uint64_t offset, uint32_t len, uint64_t hash);
-void digest_add_bytes(struct digest *d, const void *data,
-		      size_t len); /* instead of digest_add(): as digest_sum() of all */
+/* Instead of digest_add(): as digest_sum() of all. */
+void digest_add_bytes(struct digest *d, const void *data, size_t len);
 void digest_value(const struct digest *d, uint8_t ret_value[static WIRE_DIGEST_SIZE]);
 
 #endif

@@ -36,7 +36,6 @@
 #define TEMP_ROOM_SHORT 16 /* on file systems whose names are shorter than NAME_MAX, such as ecryptfs */
 #define TEMP_TRIES 16
 #define PERMISSIONS 0777 /* what a peer can ask for */
-#define SPECIAL 07000    /* setuid, setgid, sticky: only with outfile_attrs.special */
 
 void outfile_init(struct outfile *f)
 {
@@ -350,7 +349,7 @@ mode_t outfile_keep(int fd, const struct outfile_attrs *attrs)
 	r = attributes_apply(fd, a, attrs->kept_flags, attrs->why);
 	/* of another owner they would say something else */
 	if (r == 0 && attrs->special && (a->kept & attrs->kept_flags & ATTRIBUTES_OWNER))
-		return attrs->mode & (PERMISSIONS | SPECIAL);
+		return attrs->mode & (PERMISSIONS | OUTFILE_SPECIAL);
 	return attrs->mode & PERMISSIONS;
 }
 

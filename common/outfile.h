@@ -23,6 +23,8 @@
 #include "attributes.h"
 #include "place.h"
 
+#define OUTFILE_SPECIAL (S_ISUID | S_ISGID | S_ISVTX) /* mode bits that are only kept with outfile_attrs.special */
+
 struct outfile_attrs {
 	mode_t mode;   /* of the source, permission bits */
 	bool preserve; /* mtime, and mode exactly (but setuid, setgid, sticky); else now and mode & ~umask */
@@ -49,11 +51,10 @@ struct outfile {
 	struct stream *stream; /* it is no file but this, borrowed; or NULL */
 	uint64_t id;           /* with OUTFILE_RESUME, set by the caller: of the file that it is to become */
 	bool is_resumable;     /* its temporary name is that of `id`, and it is locked */
-	const char *
-		part_name; /* set with `id`, borrowed: its temporary goes into this directory in that of the destination; or NULL */
-	int part_fd;      /* that directory, O_PATH; -1: the temporary is beside the destination */
-	bool part_failed; /* it could not be created because of that directory */
-	uint64_t held;    /* bytes that were in it before */
+	const char *part_name; /* set with `id`, borrowed: its temporary goes into this directory beside it; or NULL */
+	int part_fd;           /* that directory, O_PATH; -1: the temporary is beside the destination */
+	bool part_failed;      /* it could not be created because of that directory */
+	uint64_t held;         /* bytes that were in it before */
 	char name[NAME_MAX + 1];
 	char temp[NAME_MAX + 1]; /* "" when there is none on disk */
 };

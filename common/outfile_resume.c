@@ -81,7 +81,7 @@ void outfile_close_part_dir(struct outfile *f)
 /* ---- the temporary ------------------------------------------------------------------------------------------ */
 
 /* Only one can have it, and only under the name that it was opened by. */
-static bool is_ours_alone(const struct outfile *f, int fd)
+static bool is_ours_alone(const struct outfile *f, int fd, struct stat *ret_st)
 {
 	struct stat st, named;
 
@@ -90,6 +90,7 @@ static bool is_ours_alone(const struct outfile *f, int fd)
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0 ||
 	    sys_fstatat(outfile_temp_dir(f), f->temp, &named, AT_SYMLINK_NOFOLLOW) < 0)
 		return false;
+	*ret_st = st;
 	return named.st_dev == st.st_dev && named.st_ino == st.st_ino;
 }
 
@@ -127,7 +128,7 @@ int outfile_take_resumable(struct outfile *f)
 		bytes[i] = (uint8_t)(f->id >> (5 * i));
 	outfile_name_temp(f, bytes);
 	fd = f->part_name ? open_in_part_dir(f) : open_resumable(f);
-	if (fd < 0 || !is_ours_alone(f, fd) || sys_fstat(fd, &st) < 0) {
+	if (fd < 0 || !is_ours_alone(f, fd, &st)) {
 		f->temp[0] = '\0';
 		outfile_close_part_dir(f);
 		return f->part_failed ? fd : 0;

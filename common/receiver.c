@@ -22,8 +22,6 @@
 #include "stream.h"
 #include "util.h"
 
-#define SPECIAL_BITS 07000 /* set-user-ID, set-group-ID, sticky */
-
 void receiver_schedule(struct receiver *r)
 {
 	loop_defer(r->peer->loop, &r->step_task);
@@ -126,7 +124,7 @@ static const char *remark_on(const struct receive_file *f)
 	bool gets_mode = !(f->said.flags & WIRE_FILE_DIRECTORY) || (f->said.flags & WIRE_FILE_LEAVE);
 
 	if (!f->place.remark || !gets_mode || receive_file_is_link(f) || receive_file_is_dry(f) ||
-	    !(f->said.mode & SPECIAL_BITS))
+	    !(f->said.mode & OUTFILE_SPECIAL))
 		return f->text;
 	return f->place.remark;
 }

@@ -189,9 +189,8 @@ void sender_fill(struct sender *s);
 /* sender_resume.c */
 void send_file_ask(struct send_file *f);             /* it is open now: decides whether HAVE is to be waited for */
 bool send_file_must_wait(const struct send_file *f); /* for HAVE, before more of it is read */
-bool send_file_next_held(
-	const struct send_file *f, uint64_t last,
-	uint64_t *ret_offset); /* a piece from next_offset to `last` of which the receiver has anything */
+/* A piece from next_offset to `last` of which the receiver has anything. */
+bool send_file_next_held(const struct send_file *f, uint64_t last, uint64_t *ret_offset);
 int sender_on_have(void *engine, const struct wire_record *rec);
 bool send_file_may_be_held(const struct send_file *f, uint64_t offset); /* a whole piece that begins there */
 bool send_chunk_is_held(const struct send_chunk *c);

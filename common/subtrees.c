@@ -2,8 +2,12 @@
 /* Directories that are lost, see subtrees.h. The sender of a tree has one, and so have client and daemon. */
 #include "subtrees.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "util.h"
 
 void subtrees_add(struct subtrees *s, const char *path)
 {
@@ -69,4 +73,14 @@ void subtrees_done(struct subtrees *s)
 		free(t);
 	}
 	s->count = 0;
+}
+
+const char *subtrees_say(char *buf, size_t size, const char *path, uint64_t entries, const char *done)
+{
+	char shown[512];
+
+	snprintf(buf, size, "'%s': %" PRIu64 " %s beneath it %s not %s, either",
+		 escape_name(path, shown, sizeof(shown)), entries, entries == 1 ? "entry" : "entries",
+		 entries == 1 ? "was" : "were", done);
+	return buf;
 }

@@ -7,6 +7,7 @@
 #define RDCP_SUBTREES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define SUBTREES_MAX 256
@@ -34,5 +35,8 @@ bool subtrees_have(const struct subtrees *s, const char *path); /* it is one, or
 bool subtrees_note(struct subtrees *s, const char *path, bool directory);
 
 void subtrees_done(struct subtrees *s); /* and empties it */
+
+/* The sentence for a person, in buf, which is returned: "'path': 3 entries beneath it were not copied, either" */
+const char *subtrees_say(char *buf, size_t size, const char *path, uint64_t entries, const char *done);
 
 #endif

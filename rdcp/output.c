@@ -16,6 +16,7 @@
 
 #include "common/error.h"
 #include "common/log.h"
+#include "common/subtrees.h"
 #include "common/util.h"
 #include "exitcode.h"
 #include "hint.h"
@@ -186,12 +187,11 @@ void output_remark(struct output *o, const char *source, const char *below, cons
 
 void output_lost(struct output *o, const char *source, const char *below, uint64_t entries)
 {
-	char path[PATH_SIZE], shown[512];
+	char path[PATH_SIZE], sentence[640];
 
 	snprintf(path, sizeof(path), "%s/%s", source, below);
 	progress_clear(&o->progress);
-	log_err("'%s': %" PRIu64 " %s beneath it %s not copied, either", escape_name(path, shown, sizeof(shown)),
-		entries, entries == 1 ? "entry" : "entries", entries == 1 ? "was" : "were");
+	log_err("%s", subtrees_say(sentence, sizeof(sentence), path, entries, "copied"));
 }
 
 void output_tell(struct output *o)

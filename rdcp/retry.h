@@ -19,8 +19,8 @@ struct retry {
 	unsigned int most;   /* attempts in a row without progress, besides the first */
 	unsigned int failed; /* so many were */
 	bool again;          /* the attempt that ends now is to be followed by another */
-	struct names
-		done; /* what of trees is copied or skipped: by request and path; and what failed, by another number */
+	/* what of trees is copied or skipped: by request and path; and what failed, by another number */
+	struct names done;
 };
 
 void retry_init(struct retry *r, unsigned int most);

@@ -162,13 +162,11 @@ bool journal_is_lost(struct subtrees *lost, const char *path, bool directory)
 
 void journal_write_lost(struct subtrees *lost, const char *done)
 {
-	char shown[512];
+	char sentence[640];
 
 	for (const struct subtree *t = lost->newest; t; t = t->next)
 		if (t->entries)
-			log_err("'%s': %" PRIu64 " %s beneath it %s not %s, either",
-				escape_name(t->path, shown, sizeof(shown)), t->entries,
-				t->entries == 1 ? "entry" : "entries", t->entries == 1 ? "was" : "were", done);
+			log_err("%s", subtrees_say(sentence, sizeof(sentence), t->path, t->entries, done));
 	subtrees_done(lost);
 }
 

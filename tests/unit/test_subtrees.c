@@ -61,6 +61,17 @@ START_TEST(one_too_many_is_not_remembered)
 }
 END_TEST
 
+START_TEST(sentence_names_the_directory_and_counts)
+{
+	char say[640];
+
+	ck_assert_str_eq(subtrees_say(say, sizeof(say), "a\nd", 1, "stored"),
+			 "'a\\012d': 1 entry beneath it was not stored, either");
+	ck_assert_str_eq(subtrees_say(say, sizeof(say), "d", 2, "copied"),
+			 "'d': 2 entries beneath it were not copied, either");
+}
+END_TEST
+
 Suite *subtrees_suite(void)
 {
 	Suite *s = suite_create("subtrees");
@@ -69,6 +80,7 @@ Suite *subtrees_suite(void)
 	tcase_add_test(tc, what_is_beneath_is_found_and_nothing_else);
 	tcase_add_test(tc, what_fails_is_counted_beneath_a_lost_directory);
 	tcase_add_test(tc, one_too_many_is_not_remembered);
+	tcase_add_test(tc, sentence_names_the_directory_and_counts);
 	suite_add_tcase(s, tc);
 	return s;
 }
