@@ -83,8 +83,9 @@ int peer_send(struct peer *p, const struct wire_record *rec)
 
 static void send_pong(struct peer *p)
 {
-	struct wire_record rec = { .type = WIRE_PONG, .ping.token = p->pong_token };
+	struct wire_record rec = { .type = WIRE_PONG, .pong.token = p->pong_token };
 
+	rec.pong.worked = atomic_load_explicit(&p->worked, memory_order_relaxed);
 	if (p->pong_due && peer_send(p, &rec) == 0)
 		p->pong_due = false;
 }
@@ -136,6 +137,9 @@ static int on_ping(struct peer *p, const struct wire_record *rec)
 static int on_pong(struct peer *p, const struct wire_record *rec)
 {
 	p->ping_out = false;
+	if (rec->pong.worked != p->peer_worked)
+		p->moved_ns = loop_now(p->loop);
+	p->peer_worked = rec->pong.worked;
 	return 0;
 }
 
@@ -214,6 +218,16 @@ static void send_ping(struct peer *p)
 		p->ping_out = true;
 }
 
+/* What moved here since the last look. */
+static void note_work(struct peer *p, uint64_t now)
+{
+	uint64_t worked = atomic_load_explicit(&p->worked, memory_order_relaxed);
+
+	if (worked != p->worked_seen)
+		p->moved_ns = now;
+	p->worked_seen = worked;
+}
+
 static void on_watch(struct loop_timer *t)
 {
 	struct peer *p = container_of(t, struct peer, watch);
@@ -224,6 +238,7 @@ static void on_watch(struct loop_timer *t)
 		return;
 	}
 	loop_timer_set(p->loop, t, now + p->silence_ns / WATCHES);
+	note_work(p, now);
 	if (now - p->heard_ns >= p->silence_ns)
 		peer_end(p, STATUS_TIMEOUT, false, "nothing heard for %llu s",
 			 (unsigned long long)(p->silence_ns / SEC));

@@ -10,6 +10,7 @@
 #ifndef RDCP_PEER_H
 #define RDCP_PEER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -51,6 +52,8 @@ struct peer {
 	uint64_t silence_ns; /* nothing heard for so long: it is gone */
 	uint64_t stall_ns;   /* heard of, but nothing moved for so long: it is stuck */
 	uint64_t heard_ns, moved_ns;
+	_Atomic uint64_t worked; /* counts what moves here; PONG tells the peer, who may wait for it in silence */
+	uint64_t worked_seen, peer_worked; /* the last looks at it, here and there */
 	bool ping_out, pong_due;
 	uint64_t pong_token;
 	struct loop_timer watch;
@@ -60,7 +63,7 @@ struct peer {
 	struct peer_end end;
 };
 
-/* `silence_ns` as above; standing still is allowed sixty times as long. The watch starts with peer_start(). */
+/* `silence_ns` as above; standing still, at both ends, is allowed sixty times as long. The watch starts with peer_start(). */
 void peer_init(struct peer *p, struct loop *loop, uint64_t silence_ns, const struct peer_events *events, void *owner);
 void peer_start(struct peer *p, struct endpoint *ep);
 void peer_done(struct peer *p);
@@ -76,10 +79,10 @@ void peer_on_closed(struct peer *p, const struct endpoint_fault *fault); /* fill
 /* 0; -EINVAL: no record can hold that; or -EAGAIN: no room, peer_events.writable and the engine's come later. */
 int peer_send(struct peer *p, const struct wire_record *rec);
 
-/* Bytes or files moved: the session does not stand still. */
+/* Bytes or files moved: the session does not stand still. Any thread may say so. */
 static inline void peer_moved(struct peer *p)
 {
-	p->moved_ns = loop_now(p->loop);
+	atomic_fetch_add_explicit(&p->worked, 1, memory_order_relaxed);
 }
 
 /*

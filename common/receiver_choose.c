@@ -11,6 +11,7 @@
 
 #include "here.h"
 #include "infile.h"
+#include "peer.h"
 #include "outdir.h"
 #include "receiver_impl.h"
 #include "sys.h"
@@ -54,6 +55,14 @@ static void look_away(struct there *t)
 		close(t->opened);
 }
 
+static bool sum_goes_on(void *arg)
+{
+	struct receiver *r = arg;
+
+	peer_moved(r->peer);
+	return !r->stopped;
+}
+
 /* Of the same size and with the same bytes. What cannot be read is not. */
 static bool is_the_same(const struct receive_file *f, const struct there *t)
 {
@@ -65,7 +74,7 @@ static bool is_the_same(const struct receive_file *f, const struct there *t)
 		return false;
 	infile_init(&in);
 	in.fd = sys_openat(t->dir, t->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
-	same = in.fd >= 0 && infile_sum(&in, &f->receiver->stopped, sum) == 0 && !memcmp(sum, f->sum, sizeof(sum));
+	same = in.fd >= 0 && infile_sum(&in, sum_goes_on, f->receiver, sum) == 0 && !memcmp(sum, f->sum, sizeof(sum));
 	infile_done(&in);
 	return same;
 }

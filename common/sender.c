@@ -103,11 +103,6 @@ static bool is_directory_below(const struct send_item *item)
 	       !(item->flags & WIRE_FILE_LEAVE);
 }
 
-static bool is_dry(const struct send_file *f)
-{
-	return f->item.flags & WIRE_FILE_DRY_RUN;
-}
-
 static uint64_t dry_bytes(const struct send_file *f)
 {
 	return S_ISREG(f->in.stat.st_mode) ? (uint64_t)f->in.stat.st_size : 0;
@@ -131,87 +126,9 @@ void send_file_finish(struct send_file *f)
 		sender_tree_dir_refused(f);
 	if (is_tree_top(&f->item))
 		sender_tree_top_done(s, status == STATUS_OK);
-	s->events->file_done(s->owner, &f->item, is_dry(f) ? dry_bytes(f) : f->announced, status, !ours,
+	s->events->file_done(s->owner, &f->item, send_file_is_dry(f) ? dry_bytes(f) : f->announced, status, !ours,
 			     ours ? f->text : f->result_text);
 	file_retire(f);
-}
-
-static int open_source(struct send_file *f)
-{
-	const struct send_item *item = &f->item;
-	char path[PATH_MAX];
-	int root, r;
-
-	if (!item->follow || !(item->flags & WIRE_FILE_BELOW))
-		return infile_open(&f->in, item->root, item->path);
-	r = sender_tree_whole_path(f->sender, item->path, &root, path);
-	return r < 0 ? r : infile_open(&f->in, root, path);
-}
-
-/* A small file would only take longer. */
-static bool may_go_direct(const struct send_file *f)
-{
-	size_t slot_size = f->sender->slab->slot_size;
-
-	return (f->item.flags & WIRE_FILE_DIRECT) && (uint64_t)f->in.stat.st_size >= slot_size;
-}
-
-static void run_open(struct io_job *job)
-{
-	struct send_file *f = container_of(job, struct send_file, job);
-
-	if (f->item.stream) {
-		infile_open_stream(&f->in, f->item.stream);
-		f->job_result = 0;
-		return;
-	}
-	f->job_result = f->item.recurse ? sender_tree_open(f->sender, f) : -ENOTDIR;
-	if (f->job_result == -ENOTDIR)
-		f->job_result = open_source(f);
-	if (f->job_result == 0 && f->in.fd >= 0)
-		f->job_result = send_file_read_attributes(f, f->in.fd, &f->in.stat);
-	if (f->job_result == 0 && f->in.fd >= 0 && !f->item.dense)
-		f->job_result = infile_find_holes(&f->in);
-	if (f->job_result == 0 && f->in.fd >= 0 && !f->in.unsized && f->item.checksum) {
-		f->job_result = infile_sum(&f->in, &f->sender->stopped, f->sum);
-		f->has_sum = f->job_result == 0;
-	}
-	if (f->job_result == 0 && may_go_direct(f))
-		infile_go_direct(&f->in);
-}
-
-/* Now it is known what it is: a tree goes on in sender_tree.c. */
-static void settle_recursion(struct sender *s, struct send_file *f)
-{
-	s->opening = NULL;
-	if (f->job_result == 0 && f->in.fd < 0)
-		sender_tree_begin(s, f);
-	else
-		sender_tree_free(s);
-}
-
-/* One that was opened to be asked for can be packed with others all the same, see may_pack(). */
-static bool may_share(const struct send_file *f)
-{
-	return f->item.ask && f->whole && !f->in.extents.list && f->in.stat.st_size > 0 &&
-	       (uint64_t)f->in.stat.st_size <= sender_piece(f->sender) / 2;
-}
-
-static void on_opened(struct io_job *job)
-{
-	struct send_file *f = container_of(job, struct send_file, job);
-
-	if (f->job_result < 0)
-		send_file_fail_errno(f, f->job_result);
-	f->state = FILE_READY;
-	if (f->item.recurse)
-		settle_recursion(f->sender, f);
-	f->whole = f->in.fd >= 0 && !f->in.unsized && (uint64_t)f->in.stat.st_size <= sender_piece(f->sender);
-	f->packed = may_share(f);
-	send_file_ask(f);
-	if (f->status == STATUS_OK && (is_dry(f) || !send_file_has_more(f)))
-		f->all_filled = true;
-	sender_job_ended(f->sender);
 }
 
 /* Directories, links and what cannot be sent have no bytes. */
@@ -258,7 +175,7 @@ static void start_file(struct sender *s, struct send_file *f)
 			s->opening = f;
 		f->ahead = true;
 		s->opened_ahead++;
-		sender_submit(s, &f->job, run_open, on_opened);
+		send_file_open(f);
 	}
 }
 

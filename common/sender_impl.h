@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Inside the sending engine. sender.c: a file's life, what comes back from the peer, making and ending. sender_tree.c: a
- * directory's entries, one after the other. sender_fill.c: bytes from files into slots. sender_attributes.c: owner and extended
- * attributes. sender_announce.c: what is said to the peer, in order. Only these include this.
+ * Inside the sending engine. sender.c: a file's life, what comes back from the peer, making and ending. sender_open.c: opening
+ * it. sender_tree.c: a directory's entries, one after the other. sender_fill.c: bytes from files into slots.
+ * sender_attributes.c: owner and extended attributes. sender_announce.c: what is said to the peer, in order. Only these
+ * include this.
  */
 #ifndef RDCP_SENDER_IMPL_H
 #define RDCP_SENDER_IMPL_H
@@ -182,6 +183,14 @@ int send_file_read_attributes(struct send_file *f, int fd, const struct stat *st
 bool send_file_start_attributes(struct send_file *f); /* of what has no bytes; false: there are none to be read */
 bool sender_has_attributes_room(const struct sender *s, const struct send_file *f); /* at the peer */
 bool send_file_say_attributes(struct send_file *f);                                 /* false: it has to wait */
+
+/* sender_open.c: FILE_READY when that is done. */
+void send_file_open(struct send_file *f);
+
+static inline bool send_file_is_dry(const struct send_file *f)
+{
+	return f->item.flags & WIRE_FILE_DRY_RUN;
+}
 
 /* sender_fill.c: starts reading into every slot that may be filled. */
 void sender_fill(struct sender *s);

@@ -27,9 +27,9 @@ static void say_ping(struct session_end *e, uint64_t token)
 	actor_say(e, &rec);
 }
 
-static void say_pong(struct session_end *e, uint64_t token)
+static void say_pong(struct session_end *e, uint64_t token, uint64_t worked)
 {
-	const struct wire_record rec = { .type = WIRE_PONG, .ping.token = token };
+	const struct wire_record rec = { .type = WIRE_PONG, .pong = { .token = token, .worked = worked } };
 
 	actor_say(e, &rec);
 }
@@ -49,7 +49,7 @@ static void ping_with_token(struct session_end *e)
 static void expect_token(struct session_end *e, const struct wire_record *rec)
 {
 	ck_assert_int_eq(rec->type, WIRE_PONG);
-	ck_assert_uint_eq(rec->ping.token, 0x1122334455667788);
+	ck_assert_uint_eq(rec->pong.token, 0x1122334455667788);
 	say_nothing_more(e);
 }
 
@@ -66,8 +66,8 @@ END_TEST
 
 static void pong_unasked(struct session_end *e)
 {
-	say_pong(e, 3);
-	say_pong(e, 4);
+	say_pong(e, 3, 0);
+	say_pong(e, 4, 0);
 	say_nothing_more(e);
 }
 
@@ -85,7 +85,7 @@ static void answer_five(struct session_end *e, const struct wire_record *rec)
 {
 	if (rec->type != WIRE_PING)
 		return;
-	say_pong(e, rec->ping.token);
+	say_pong(e, rec->ping.token, 0);
 	if (e->heard[WIRE_PING] == 5)
 		say_nothing_more(e);
 }
@@ -117,7 +117,7 @@ END_TEST
 static void answer_always(struct session_end *e, const struct wire_record *rec)
 {
 	if (rec->type == WIRE_PING)
-		say_pong(e, rec->ping.token);
+		say_pong(e, rec->ping.token, 7);
 }
 
 START_TEST(a_peer_that_answers_but_does_nothing_is_given_up)
@@ -131,11 +131,33 @@ START_TEST(a_peer_that_answers_but_does_nothing_is_given_up)
 }
 END_TEST
 
+/* For longer than it may stand still. */
+static void answer_while_working(struct session_end *e, const struct wire_record *rec)
+{
+	if (rec->type != WIRE_PING)
+		return;
+	session.to->peer.stall_ns = 2 * SEC;
+	say_pong(e, rec->ping.token, e->heard[WIRE_PING]);
+	if (e->heard[WIRE_PING] == 5)
+		say_nothing_more(e);
+}
+
+START_TEST(a_peer_that_works_is_not_given_up)
+{
+	begin(_i, 2 * SEC, NULL);
+	session.from->react = answer_while_working;
+	session_run(&session);
+	end_expect(session.to, STATUS_OK);
+	ck_assert_uint_eq(session.from->heard[WIRE_PING], 5);
+	session_done(&session);
+}
+END_TEST
+
 /* Its own PINGs are no progress either, however many. */
 static void ping_on(struct session_end *e, const struct wire_record *rec)
 {
 	if (rec->type == WIRE_PONG)
-		say_ping(e, rec->ping.token + 1);
+		say_ping(e, rec->pong.token + 1);
 }
 
 static void first_ping(struct session_end *e)
@@ -262,6 +284,7 @@ Suite *peer_suite(void)
 	endpoint_test(tc, a_peer_that_answers_is_not_given_up);
 	endpoint_test(tc, a_peer_that_never_says_anything_is_given_up);
 	endpoint_test(tc, a_peer_that_answers_but_does_nothing_is_given_up);
+	endpoint_test(tc, a_peer_that_works_is_not_given_up);
 	endpoint_test(tc, a_peer_that_only_pings_is_given_up);
 	endpoint_test(tc, an_error_is_never_ok);
 	endpoint_test(tc, the_first_end_wins);

@@ -110,10 +110,11 @@ const struct wire_sample wire_samples[WIRE_TYPE_END - 1] = {
 	  "\x0b\0\x08\0"
 	  "\x08\x07\x06\x05\x04\x03\x02\x01",
 	  false },
-	{ { .type = WIRE_PONG, .ping = { .token = 1 } },
-	  12,
-	  "\x0c\0\x08\0"
-	  "\x01\0\0\0\0\0\0\0",
+	{ { .type = WIRE_PONG, .pong = { .token = 1, .worked = 0x0200 } },
+	  20,
+	  "\x0c\0\x10\0"
+	  "\x01\0\0\0\0\0\0\0"
+	  "\0\x02\0\0\0\0\0\0",
 	  false },
 	{ { .type = WIRE_ERROR, .status = { .status = STATUS_PROTOCOL, .text = TEXT("no") } },
 	  8,
@@ -345,8 +346,11 @@ void assert_record(const struct wire_record *a, const struct wire_record *b)
 		assert_get(&a->get, &b->get);
 		break;
 	case WIRE_PING:
-	case WIRE_PONG:
 		ck_assert_uint_eq(a->ping.token, b->ping.token);
+		break;
+	case WIRE_PONG:
+		ck_assert_uint_eq(a->pong.token, b->pong.token);
+		ck_assert_uint_eq(a->pong.worked, b->pong.worked);
 		break;
 	case WIRE_DONE:
 	case WIRE_ERROR:
