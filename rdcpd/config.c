@@ -135,39 +135,32 @@ static int read_listen(const struct setting *s, const char *value, void *field, 
 	return 0;
 }
 
+static int set_text(void *field, char *text)
+{
+	if (!text)
+		return -ENOMEM;
+	free(*(char **)field);
+	*(char **)field = text;
+	return 0;
+}
+
 static int read_path(const struct setting *s, const char *value, void *field, struct config_why *why)
 {
-	return config_value_path(value, field, why);
+	char *path = NULL;
+	int err = config_value_path(value, &path, why);
+
+	return err < 0 ? err : set_text(field, path);
 }
 
 /* "none" is "". */
 static int read_path_or_none(const struct setting *s, const char *value, void *field, struct config_why *why)
 {
-	char *path = NULL;
-	int err = 0;
-
-	if (!strcmp(value, "none"))
-		path = strdup("");
-	else
-		err = config_value_path(value, &path, why);
-	if (!err && !path)
-		return -ENOMEM;
-	if (!err) {
-		free(*(char **)field);
-		*(char **)field = path;
-	}
-	return err;
+	return strcmp(value, "none") ? read_path(s, value, field, why) : set_text(field, strdup(""));
 }
 
 static int read_text(const struct setting *s, const char *value, void *field, struct config_why *why)
 {
-	char *copy = strdup(value);
-
-	if (!copy)
-		return -ENOMEM;
-	free(*(char **)field);
-	*(char **)field = copy;
-	return 0;
+	return set_text(field, strdup(value));
 }
 
 /* Lists that need more than themselves, or whose items are findings of their own: config_check() reads them. */
@@ -211,27 +204,36 @@ static const struct setting client_settings[] = {
 	{ NULL, NULL, 0, 0, 0 }
 };
 
+/* What it replaces comes first, so that a mistake in there is found, too. */
+static int apply_entry(struct config_loader *l, const struct config_entry *e, const char *kind,
+		       const struct setting *settings, void *target)
+{
+	const struct setting *s = settings;
+	struct config_why why;
+	int err = e->replaced ? apply_entry(l, e->replaced, kind, settings, target) : 0;
+
+	if (err < 0)
+		return err;
+	while (s->key && strcmp(s->key, e->key))
+		s++;
+	if (!s->key) {
+		config_complain(&l->report, LOG_ERR, &e->at, "unknown key '%s' in [%s]", e->key, kind);
+		return 0;
+	}
+	err = s->read(s, e->value, (char *)target + s->offset, &why);
+	if (err < 0 && err != -ENOMEM)
+		config_complain(&l->report, LOG_ERR, &e->at, "%s: %s", e->key, why.text);
+	return err == -ENOMEM ? err : 0;
+}
+
 static int apply_settings(struct config_loader *l, const struct config_section *section, const struct setting *settings,
 			  void *target)
 {
-	for (const struct config_entry *e = section->entries; e; e = e->next) {
-		const struct setting *s = settings;
-		struct config_why why;
-		int err;
+	int err = 0;
 
-		while (s->key && strcmp(s->key, e->key))
-			s++;
-		if (!s->key) {
-			config_complain(&l->report, LOG_ERR, &e->at, "unknown key '%s' in [%s]", e->key, section->kind);
-			continue;
-		}
-		err = s->read(s, e->value, (char *)target + s->offset, &why);
-		if (err == -ENOMEM)
-			return err;
-		if (err < 0)
-			config_complain(&l->report, LOG_ERR, &e->at, "%s: %s", e->key, why.text);
-	}
-	return 0;
+	for (const struct config_entry *e = section->entries; e && !err; e = e->next)
+		err = apply_entry(l, e, section->kind, settings, target);
+	return err;
 }
 
 /* ---- sections into structs -------------------------------------------------------------------------------------- */

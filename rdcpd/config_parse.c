@@ -123,34 +123,28 @@ static int read_section(struct reader *r, char *line)
 
 static int add_entry(struct reader *r, const char *key, const char *value)
 {
-	struct config_entry **end = &r->section->entries, *e;
-	_cleanup_free_ char *copy = NULL;
+	struct config_entry **end = &r->section->entries, *old, *e;
 
 	for (; *end && strcmp((*end)->key, key); end = &(*end)->next)
 		;
-	e = *end;
-	if (e && same_file(r, &e->at)) {
-		config_complain(r->report, LOG_ERR, &r->at, "'%s' is there already, in line %u", key, e->at.line);
+	old = *end;
+	if (old && same_file(r, &old->at)) {
+		config_complain(r->report, LOG_ERR, &r->at, "'%s' is there already, in line %u", key, old->at.line);
 		return 0;
 	}
-	copy = strdup(value);
-	if (!copy)
+	e = calloc(1, sizeof(*e));
+	if (!e)
 		return -ENOMEM;
-	if (!e) {
-		e = calloc(1, sizeof(*e));
-		if (!e)
-			return -ENOMEM;
-		e->key = strdup(key);
-		if (!e->key) {
-			free(e);
-			return -ENOMEM;
-		}
-		*end = e;
-	}
-	free(e->value);
-	e->value = steal_ptr(copy);
+	*end = e; /* half-built is fine: the tree frees it */
 	e->at = r->at;
-	return 0;
+	e->key = strdup(key);
+	e->value = strdup(value);
+	if (old) {
+		e->next = old->next;
+		e->replaced = old;
+		old->next = NULL;
+	}
+	return e->key && e->value ? 0 : -ENOMEM;
 }
 
 /* 'KEY = VALUE', no white space around it. */
@@ -321,6 +315,7 @@ static void free_entries(struct config_entry *e)
 	while (e) {
 		struct config_entry *next = e->next;
 
+		free_entries(e->replaced);
 		free(e->key);
 		free(e->value);
 		free(e);

@@ -29,6 +29,7 @@ struct config_entry {
 	struct config_place at;
 	char *key;
 	char *value;
+	struct config_entry *replaced; /* what an earlier file said; or NULL */
 	struct config_entry *next;
 };
 

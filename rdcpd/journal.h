@@ -24,6 +24,8 @@ enum journal_kind {
 	JOURNAL_FILE_STORED,
 	JOURNAL_FILE_SENT,
 	JOURNAL_FILE_FAILED,
+	JOURNAL_TREE_STORED, /* a directory with what is in it: the files have lines of their own, and it counts as none */
+	JOURNAL_TREE_SENT,
 	JOURNAL_REFUSED,     /* a connection that never became a session */
 	JOURNAL_CONFIG_KEPT, /* a reload found errors */
 	JOURNAL_PARTIAL_REMOVED,

@@ -345,7 +345,7 @@ static void on_file_done(void *owner, const struct send_item *item, uint64_t byt
 	else if (status != STATUS_OK)
 		log_refusal(path, bytes, status, text);
 	else if (!directory || send_item_is_last(item, status))
-		journal_write(JOURNAL_FILE_SENT, path, bytes, "sent '%s', %llu bytes",
+		journal_write(directory ? JOURNAL_TREE_SENT : JOURNAL_FILE_SENT, path, bytes, "sent '%s', %llu bytes",
 			      escape_name(path, shown, sizeof(shown)), (unsigned long long)bytes);
 }
 

@@ -34,21 +34,22 @@ static void on_file_done(void *owner, const struct receive_place *place, uint32_
 			 enum status status, const char *text)
 {
 	struct store *st = owner;
+	bool directory = place->wishes & WIRE_FILE_DIRECTORY;
 	char path[512], why[512];
 
 	escape_name(place->path, path, sizeof(path));
-	if ((place->wishes & WIRE_FILE_DIRECTORY) && !place->below)
+	if (directory && !place->below)
 		journal_write_lost(&st->lost, "stored"); /* what is in it is over */
-	if (status == STATUS_OK && (place->wishes & WIRE_FILE_DIRECTORY) && !receive_place_is_last(place, status))
+	if (status == STATUS_OK && directory && !receive_place_is_last(place, status))
 		return; /* what is in it speaks for it */
 	if (status == STATUS_SKIPPED || (place->wishes & WIRE_FILE_DRY_RUN)) {
 		log_debug("'%s' stays as it is", path);
 		return;
 	}
 	if (status == STATUS_OK)
-		journal_write(JOURNAL_FILE_STORED, place->path, bytes, "stored '%s', %llu bytes", path,
-			      (unsigned long long)bytes);
-	else if (!place->below || !journal_is_lost(&st->lost, place->path, place->wishes & WIRE_FILE_DIRECTORY))
+		journal_write(directory ? JOURNAL_TREE_STORED : JOURNAL_FILE_STORED, place->path, bytes,
+			      "stored '%s', %llu bytes", path, (unsigned long long)bytes);
+	else if (!place->below || !journal_is_lost(&st->lost, place->path, directory))
 		journal_write(JOURNAL_FILE_FAILED, place->path, bytes, "'%s' was not stored: %s%s%s", path,
 			      status_text(status), *text ? ": " : "", escape_name(text, why, sizeof(why)));
 }

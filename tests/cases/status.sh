@@ -153,6 +153,17 @@ metrics_of_a_daemon()
 	[ -z "$(ls -A "$case_dir/m")" ] || fail "left: $(ls -A "$case_dir/m")"
 }
 
+# a_tree_of_five FOLDER: five files; directories count as none, as in the client's report
+a_tree_of_five()
+{
+	mkdir -p "$1/empty" "$1/sub"
+	text "$1/a" content
+	text "$1/b" content
+	text "$1/sub/c" content
+	: >"$1/sub/d"
+	ln -s a "$1/sub/e"
+}
+
 account_of_a_session()
 {
 	local from=$here to=$there way=push
@@ -168,11 +179,19 @@ account_of_a_session()
 	expect 1
 	await 10 daemon_says ": account: pull, 1 files, 1 failed, 8 bytes, " || fail "no account: $(<"$log")"
 	daemon_says " s, partial" || fail "not partial: $(<"$log")"
+	a_tree_of_five t
+	copy -r --stats t "$host:$there"
+	expect_ok
+	[[ $out == *"files: 5 copied"* ]] || fail "another number: $out"
+	await 10 daemon_says ": account: push, 5 files, 0 failed, " || fail "no account of a tree: $(<"$log")"
+	copy -r "$host:$there/t" back
+	expect_ok
+	await 10 daemon_says ": account: pull, 5 files, 0 failed, " || fail "no account of a tree: $(<"$log")"
 	start_long_copy long long
 	kill -KILL "$client"
 	end_copy 10
 	await 10 daemon_says " s, lost" || fail "not lost: $(<"$log")"
-	[ "$(daemon_count ': account: ')" = 3 ] || fail "not an account each: $(<"$log")"
+	[ "$(daemon_count ': account: ')" = 5 ] || fail "not an account each: $(<"$log")"
 }
 
 # A daemon that was killed has left something in a place of its own, and something that is none of its business.

@@ -79,6 +79,18 @@ START_TEST(a_mistake_in_a_drop_in_names_the_drop_in)
 }
 END_TEST
 
+START_TEST(a_mistake_that_a_drop_in_replaces_is_one_all_the_same)
+{
+	make_dir("rdcpd.conf.d");
+	put("rdcpd.conf", "[daemon]\nauth = none\nmax-sessions = many\n" EXPORT);
+	put("rdcpd.conf.d/10.conf", "[daemon]\nmax-sessions = 0\n");
+	put("rdcpd.conf.d/20.conf", "[daemon]\nmax-sessions = 3\n");
+	expect_said("@/rdcpd.conf:3: max-sessions: 'many' is not a number from 1 to 4096");
+	expect_said("@/rdcpd.conf.d/10.conf:2: max-sessions: '0' is not a number from 1 to 4096");
+	ck_assert_uint_eq(said.errors, 2);
+}
+END_TEST
+
 START_TEST(an_overridden_path_need_not_exist)
 {
 	struct config *c;
@@ -125,6 +137,7 @@ Suite *config_files_suite(void)
 	tcase_add_test(tc, a_huge_file_is_refused);
 	tcase_add_test(tc, drop_ins_override_and_extend_in_order);
 	tcase_add_test(tc, a_mistake_in_a_drop_in_names_the_drop_in);
+	tcase_add_test(tc, a_mistake_that_a_drop_in_replaces_is_one_all_the_same);
 	tcase_add_test(tc, an_overridden_path_need_not_exist);
 	tcase_add_test(tc, the_shipped_file_starts_no_daemon_by_itself_and_needs_one_line);
 	suite_add_tcase(s, tc);
