@@ -81,11 +81,15 @@ int peer_send(struct peer *p, const struct wire_record *rec)
 	return n < 0 ? fail((int)n, "encoding %s", wire_type_name(rec->type)) : 0;
 }
 
+static uint64_t worked(const struct peer *p)
+{
+	return atomic_load_explicit(&p->worked, memory_order_relaxed);
+}
+
 static void send_pong(struct peer *p)
 {
-	struct wire_record rec = { .type = WIRE_PONG, .pong.token = p->pong_token };
+	struct wire_record rec = { .type = WIRE_PONG, .ping = { .token = p->pong_token, .worked = worked(p) } };
 
-	rec.pong.worked = atomic_load_explicit(&p->worked, memory_order_relaxed);
 	if (p->pong_due && peer_send(p, &rec) == 0)
 		p->pong_due = false;
 }
@@ -126,8 +130,16 @@ void peer_end(struct peer *p, enum status status, bool linger, const char *fmt, 
 
 /* ---- receiving ---------------------------------------------------------------------------------------------- */
 
+static void note_work_there(struct peer *p, uint64_t count)
+{
+	if (count != p->peer_worked)
+		p->moved_ns = loop_now(p->loop);
+	p->peer_worked = count;
+}
+
 static int on_ping(struct peer *p, const struct wire_record *rec)
 {
+	note_work_there(p, rec->ping.worked);
 	p->pong_due = true;
 	p->pong_token = rec->ping.token;
 	send_pong(p);
@@ -136,10 +148,8 @@ static int on_ping(struct peer *p, const struct wire_record *rec)
 
 static int on_pong(struct peer *p, const struct wire_record *rec)
 {
+	note_work_there(p, rec->ping.worked);
 	p->ping_out = false;
-	if (rec->pong.worked != p->peer_worked)
-		p->moved_ns = loop_now(p->loop);
-	p->peer_worked = rec->pong.worked;
 	return 0;
 }
 
@@ -212,20 +222,20 @@ void peer_on_closed(struct peer *p, const struct endpoint_fault *fault)
 
 static void send_ping(struct peer *p)
 {
-	struct wire_record rec = { .type = WIRE_PING, .ping.token = loop_now(p->loop) };
+	struct wire_record rec = { .type = WIRE_PING, .ping = { .token = loop_now(p->loop), .worked = worked(p) } };
 
 	if (!p->ping_out && peer_send(p, &rec) == 0)
 		p->ping_out = true;
 }
 
 /* What moved here since the last look. */
-static void note_work(struct peer *p, uint64_t now)
+static void note_work_here(struct peer *p, uint64_t now)
 {
-	uint64_t worked = atomic_load_explicit(&p->worked, memory_order_relaxed);
+	uint64_t count = worked(p);
 
-	if (worked != p->worked_seen)
+	if (count != p->worked_seen)
 		p->moved_ns = now;
-	p->worked_seen = worked;
+	p->worked_seen = count;
 }
 
 static void on_watch(struct loop_timer *t)
@@ -238,7 +248,7 @@ static void on_watch(struct loop_timer *t)
 		return;
 	}
 	loop_timer_set(p->loop, t, now + p->silence_ns / WATCHES);
-	note_work(p, now);
+	note_work_here(p, now);
 	if (now - p->heard_ns >= p->silence_ns)
 		peer_end(p, STATUS_TIMEOUT, false, "nothing heard for %llu s",
 			 (unsigned long long)(p->silence_ns / SEC));

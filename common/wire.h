@@ -115,7 +115,7 @@ enum wire_type {
 	WIRE_WINDOW,          /* client of a pull, first record: where to write */
 	WIRE_GET,             /* client of a pull: send this file */
 	WIRE_PING,            /* either: are you there */
-	WIRE_PONG,            /* either: the answer, same token, and whether it works */
+	WIRE_PONG,            /* either: the answer, same token */
 	WIRE_ERROR,           /* either: the session ends, and why */
 	WIRE_LINK,            /* sender -> receiver, between FILE and CLOSE: where a link leads */
 	WIRE_HAVE = 15,       /* receiver -> sender, after FILE with RESUME: what it holds of it */
@@ -351,13 +351,10 @@ struct wire_have {
 	uint64_t hashes[WIRE_HAVE_MAX]; /* XXH3_64bits; 0: there is nothing but a hole */
 };
 
+/* PING and PONG. */
 struct wire_ping {
-	uint64_t token;
-};
-
-struct wire_pong {
-	uint64_t token;  /* of its PING */
-	uint64_t worked; /* any other than last time: something moved over there, though nothing was said */
+	uint64_t token;  /* PONG: of its PING */
+	uint64_t worked; /* another one than last time: something moved over there, though nothing was said of it */
 };
 
 /* DONE and ERROR. */
@@ -388,8 +385,7 @@ struct wire_record {
 		struct wire_entry entry;
 		struct wire_limit limit;
 		struct wire_partial partial;
-		struct wire_ping ping;
-		struct wire_pong pong;
+		struct wire_ping ping;     /* PING, PONG */
 		struct wire_status status; /* DONE, ERROR */
 	};
 };

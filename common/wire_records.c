@@ -382,28 +382,17 @@ static bool attributes_ok(const struct wire_record *rec)
 	return rec->attributes.len && rec->attributes.len <= WIRE_PIECE_MAX;
 }
 
-/* PING: 0 token u64 */
+/* PING, PONG: 0 token u64, 8 worked u64 */
 static void put_ping(struct writer *w, const struct wire_record *rec)
 {
 	put_u64(w, rec->ping.token);
+	put_u64(w, rec->ping.worked);
 }
 
 static void get_ping(struct reader *r, struct wire_record *rec)
 {
 	rec->ping.token = get_u64(r);
-}
-
-/* PONG: 0 token u64, 8 worked u64 */
-static void put_pong(struct writer *w, const struct wire_record *rec)
-{
-	put_u64(w, rec->pong.token);
-	put_u64(w, rec->pong.worked);
-}
-
-static void get_pong(struct reader *r, struct wire_record *rec)
-{
-	rec->pong.token = get_u64(r);
-	rec->pong.worked = get_u64(r);
+	rec->ping.worked = get_u64(r);
 }
 
 /* DONE, ERROR: 0 status u16, the rest is text */
@@ -517,7 +506,7 @@ static const struct record_kind kinds[WIRE_TYPE_END] = {
 	[WIRE_WINDOW] = { "WINDOW", put_window, get_window, any_ok },
 	[WIRE_GET] = { "GET", put_get, get_get, get_ok },
 	[WIRE_PING] = { "PING", put_ping, get_ping, any_ok },
-	[WIRE_PONG] = { "PONG", put_pong, get_pong, any_ok },
+	[WIRE_PONG] = { "PONG", put_ping, get_ping, any_ok },
 	[WIRE_ERROR] = { "ERROR", put_status, get_status, status_ok },
 	[WIRE_LINK] = { "LINK", put_link, get_link, link_ok },
 	[WIRE_HAVE] = { "HAVE", put_have, get_have, have_ok },

@@ -20,16 +20,16 @@ static void begin(int transport, uint64_t silence_ns, void (*script)(struct sess
 	session.from->begin = script;
 }
 
-static void say_ping(struct session_end *e, uint64_t token)
+static void say_ping(struct session_end *e, uint64_t token, uint64_t worked)
 {
-	const struct wire_record rec = { .type = WIRE_PING, .ping.token = token };
+	const struct wire_record rec = { .type = WIRE_PING, .ping = { .token = token, .worked = worked } };
 
 	actor_say(e, &rec);
 }
 
 static void say_pong(struct session_end *e, uint64_t token, uint64_t worked)
 {
-	const struct wire_record rec = { .type = WIRE_PONG, .pong = { .token = token, .worked = worked } };
+	const struct wire_record rec = { .type = WIRE_PONG, .ping = { .token = token, .worked = worked } };
 
 	actor_say(e, &rec);
 }
@@ -43,13 +43,13 @@ static void say_nothing_more(struct session_end *e)
 
 static void ping_with_token(struct session_end *e)
 {
-	say_ping(e, 0x1122334455667788);
+	say_ping(e, 0x1122334455667788, 0);
 }
 
 static void expect_token(struct session_end *e, const struct wire_record *rec)
 {
 	ck_assert_int_eq(rec->type, WIRE_PONG);
-	ck_assert_uint_eq(rec->pong.token, 0x1122334455667788);
+	ck_assert_uint_eq(rec->ping.token, 0x1122334455667788);
 	say_nothing_more(e);
 }
 
@@ -142,7 +142,7 @@ static void answer_while_working(struct session_end *e, const struct wire_record
 		say_nothing_more(e);
 }
 
-START_TEST(a_peer_that_works_is_not_given_up)
+START_TEST(a_peer_that_answers_that_it_works_is_not_given_up)
 {
 	begin(_i, 2 * SEC, NULL);
 	session.from->react = answer_while_working;
@@ -153,16 +153,42 @@ START_TEST(a_peer_that_works_is_not_given_up)
 }
 END_TEST
 
+static void first_ping(struct session_end *e)
+{
+	say_ping(e, 0, 0);
+}
+
+/* The other way round: it asks, and is never asked. */
+static uint64_t works_until;
+
+static void ping_while_working(struct session_end *e, const struct wire_record *rec)
+{
+	if (rec->type != WIRE_PONG)
+		return;
+	session.to->peer.stall_ns = 2 * SEC;
+	if (now_ns() < works_until)
+		say_ping(e, rec->ping.token + 1, rec->ping.token + 1);
+	else
+		say_nothing_more(e);
+}
+
+START_TEST(a_peer_that_says_that_it_works_is_not_given_up)
+{
+	begin(_i, 3 * SEC, first_ping);
+	works_until = now_ns() + 4 * SEC;
+	session.from->react = ping_while_working;
+	session_run(&session);
+	end_expect(session.to, STATUS_OK);
+	ck_assert_uint_eq(session.from->heard[WIRE_PING], 0);
+	session_done(&session);
+}
+END_TEST
+
 /* Its own PINGs are no progress either, however many. */
 static void ping_on(struct session_end *e, const struct wire_record *rec)
 {
 	if (rec->type == WIRE_PONG)
-		say_ping(e, rec->pong.token + 1);
-}
-
-static void first_ping(struct session_end *e)
-{
-	say_ping(e, 0);
+		say_ping(e, rec->ping.token + 1, 0);
 }
 
 START_TEST(a_peer_that_only_pings_is_given_up)
@@ -240,7 +266,7 @@ static void breach_and_more(struct session_end *e)
 {
 	actor_say_file(e, 7, "x", 0);
 	say_error(e, STATUS_IO, "too late");
-	say_ping(e, 1);
+	say_ping(e, 1, 0);
 }
 
 /* The offender hears why, even if it goes on talking and never hangs up. */
@@ -284,7 +310,8 @@ Suite *peer_suite(void)
 	endpoint_test(tc, a_peer_that_answers_is_not_given_up);
 	endpoint_test(tc, a_peer_that_never_says_anything_is_given_up);
 	endpoint_test(tc, a_peer_that_answers_but_does_nothing_is_given_up);
-	endpoint_test(tc, a_peer_that_works_is_not_given_up);
+	endpoint_test(tc, a_peer_that_answers_that_it_works_is_not_given_up);
+	endpoint_test(tc, a_peer_that_says_that_it_works_is_not_given_up);
 	endpoint_test(tc, a_peer_that_only_pings_is_given_up);
 	endpoint_test(tc, an_error_is_never_ok);
 	endpoint_test(tc, the_first_end_wins);

@@ -338,7 +338,7 @@ BREACH(an_unknown_record_is_refused)
 
 BREACH(half_a_record_is_refused)
 {
-	const uint8_t half[] = { WIRE_PING, 0, 8, 0, 1, 2, 3 };
+	const uint8_t half[] = { WIRE_PING, 0, 16, 0, 1, 2, 3 };
 
 	actor_say_file(e, 0, "old", 0);
 	actor_say_bytes(e, half, sizeof(half));

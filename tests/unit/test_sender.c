@@ -396,7 +396,7 @@ END_TEST
 
 static void only_answer(struct session_end *e, const struct wire_record *rec)
 {
-	const struct wire_record pong = { .type = WIRE_PONG, .pong.token = rec->ping.token };
+	const struct wire_record pong = { .type = WIRE_PONG, .ping.token = rec->ping.token };
 
 	if (rec->type == WIRE_PING)
 		actor_say(e, &pong);
