@@ -421,12 +421,20 @@ case_end()
 	done
 }
 
-# sets left to what is left behind, as sentences
+# sets left to what is left behind, as sentences; the daemon may still be at it
 leftovers()
 {
 	local f
 
 	left=
+	if [ -z "$daemon" ]; then
+		: # a theme has stopped it
+	elif gone "$daemon"; then
+		left+="the daemon died; "
+	elif ! await 5 at_rest "$daemon" "$idle_fds" "$idle_tasks"; then
+		usage_of "$daemon"
+		left+="the daemon has $fds descriptors and $tasks threads, at rest it was $idle_fds and $idle_tasks; "
+	fi
 	shopt -s nullglob globstar dotglob
 	for f in "$srv"/**/*.rdcp-part "$work/here"/**/*.rdcp-part; do
 		left+="left: $f; "
@@ -436,14 +444,6 @@ leftovers()
 		rm "$f"
 	done
 	shopt -u nullglob globstar dotglob
-	if [ -z "$daemon" ]; then
-		: # a theme has stopped it
-	elif gone "$daemon"; then
-		left+="the daemon died; "
-	elif ! await 5 at_rest "$daemon" "$idle_fds" "$idle_tasks"; then
-		usage_of "$daemon"
-		left+="the daemon has $fds descriptors and $tasks threads, at rest it was $idle_fds and $idle_tasks; "
-	fi
 }
 
 # run NAME FUNCTION [ARG...]

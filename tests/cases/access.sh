@@ -219,7 +219,7 @@ address_elsewhere()
 	copy f "$host:$there/f"
 	expect 4
 	[ "${err//alice/NAME}" = "$told" ] || fail "'$err' is not '$told'"
-	daemon_says "client 'alice': the key is right, but the address is not" || fail "not in the log: $(<"$log")"
+	await 10 daemon_says "client 'alice': the key is right, but the address is not" || fail "not in the log: $(<"$log")"
 	sed -i "s|^addresses = .*|addresses = 192.0.2.0/24 127.0.0.0/8 ${host%%%*}|" "$conf"
 	kill -HUP "$daemon"
 	await 10 lets_alice_in || fail "she is not let in: $err"

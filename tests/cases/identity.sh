@@ -158,7 +158,7 @@ user = nobody
 [client bob]
 key-file = $keys/bob"
 	daemon_start
-	daemon_says "client 'alice': the daemon may not act as user 'nobody'" || fail "it does not say so: $(<"$log")"
+	await 10 daemon_says "client 'alice': the daemon may not act as user 'nobody'" || fail "it does not say so: $(<"$log")"
 	"${prefix[@]}" "$build/rdcpd" -c "$conf" --check-config >"$case_dir/check" 2>&1 || fail "$(<"$case_dir/check")"
 	[[ $(<"$case_dir/check") == *"may not act as user 'nobody'"* ]] || fail "the check says: $(<"$case_dir/check")"
 	text f content

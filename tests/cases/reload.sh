@@ -33,7 +33,7 @@ reload_with_a_mistake_changes_nothing()
 	daemon_start
 	sed -i 's/^auth = .*/auth = maybe/' "$conf"
 	reloaded 'keeping the old one'
-	daemon_says "$conf:2: auth: 'maybe'" || fail "no place is named: $(<"$log")"
+	await 10 daemon_says "$conf:2: auth: 'maybe'" || fail "no place is named: $(<"$log")"
 	copy "$here/f" "$host:$there/f"
 	expect_ok
 	sed -i 's/^auth = .*/auth = none/' "$conf"

@@ -395,8 +395,8 @@ blocked_directory()
 	holds "$to/src/z/f" content
 	holds "$to/src/a" "in the way"
 	await 10 daemon_says "session ends"
-	daemon_says "src/a': 1002 entries beneath it were not" || fail "$(<"$log")"
-	daemon_says "1003 failed" || fail "$(<"$log")"
+	await 10 daemon_says "src/a': 1002 entries beneath it were not" || fail "$(<"$log")"
+	await 10 daemon_says "1003 failed" || fail "$(<"$log")"
 	[ "$(daemon_count "src/a/")" = 0 ] || fail "$(<"$log")"
 }
 
