@@ -185,11 +185,12 @@ static void say_reports(struct receiver *r)
 		;
 }
 
+/* A sender that was faster than LIMIT says, or than it could hear of it, has to wait for this. */
 static void send_done(struct receiver *r)
 {
 	struct wire_record rec = { .type = WIRE_DONE, .status.status = STATUS_OK };
 
-	if (!r->end_heard || r->busy_files || r->done_sent || peer_send(r->peer, &rec) < 0)
+	if (!r->end_heard || r->busy_files || r->done_sent || receiver_must_wait(r) || peer_send(r->peer, &rec) < 0)
 		return;
 	r->done_sent = true;
 	r->events->done(r->owner);

@@ -82,7 +82,7 @@ int receiver_new(struct peer *peer, struct slab *slab, struct ioqueue *io, const
 void receiver_free(struct receiver *r);
 
 /*
- * No faster than that from now on, bytes a second: asks the sender, and keeps slots back from one that does not comply. 0: no limit.
+ * No faster than that from now on, bytes a second: asks the sender, and keeps slots and DONE back from one that does not comply. 0: no limit.
  * Not before the peer may be talked to.
  */
 void receiver_limit(struct receiver *r, uint64_t bytes_per_second);

@@ -217,6 +217,8 @@ void receive_file_store_waiting(struct receive_file *f); /* the file is open now
 void receive_file_write_waiting(struct receive_file *f); /* worker: all of them, for receive_file_drop_waiting() */
 void receive_file_drop_waiting(struct receive_file *f);  /* they were dealt with: their slots are free */
 void receiver_send_acks(struct receiver *r);
+bool receiver_must_wait(
+	struct receiver *r); /* of a sender that was too fast; it is scheduled again when that is over */
 
 /* receiver_verify.c */
 static inline bool receive_file_is_to_verify(const struct receive_file *f)

@@ -185,17 +185,21 @@ void receive_file_drop_waiting(struct receive_file *f)
 	f->waiting_tail = &f->waiting;
 }
 
+bool receiver_must_wait(struct receiver *r)
+{
+	if (rate_is_ready(&r->rate, loop_now(r->peer->loop)))
+		return false;
+	loop_timer_set(r->peer->loop, &r->pace, r->rate.ready_ns);
+	return true;
+}
+
 void receiver_send_acks(struct receiver *r)
 {
 	struct wire_record rec = { .type = WIRE_ACK };
 	unsigned int n = r->ack_count < WIRE_ACK_MAX ? r->ack_count : WIRE_ACK_MAX;
 
-	if (!n)
+	if (!n || (!r->end_heard && receiver_must_wait(r)))
 		return;
-	if (!r->end_heard && !rate_is_ready(&r->rate, loop_now(r->peer->loop))) {
-		loop_timer_set(r->peer->loop, &r->pace, r->rate.ready_ns);
-		return;
-	}
 	rec.ack.count = (uint16_t)n;
 	memcpy(rec.ack.slots, r->acks, n * sizeof(*r->acks));
 	if (peer_send(r->peer, &rec) < 0)

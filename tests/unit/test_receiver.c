@@ -227,6 +227,30 @@ static void run_good(int transport, void (*script)(struct session_end *e))
 	ck_assert_uint_eq(count_temps("root"), 0);
 }
 
+static void say_at_once(struct session_end *e)
+{
+	struct wire_record data = actor_data(e, 0, 0, bytes, 4096), end = actor_close(0, &data);
+
+	actor_say_file(e, 0, "new", 0);
+	actor_say(e, &data);
+	actor_say(e, &end);
+	actor_say_end(e, 1);
+}
+
+START_TEST(a_sender_that_keeps_no_limit_waits_at_the_end)
+{
+	uint64_t began = now_ns();
+
+	begin(_i, say_at_once);
+	session.receiver_limit = 10000;
+	session_run(&session);
+	end_expect(session.to, STATUS_OK);
+	ck_assert_uint_eq(session.from->heard[WIRE_DONE], 1);
+	session_done(&session);
+	ck_assert_uint_ge(now_ns() - began, 300 * MSEC);
+}
+END_TEST
+
 static void say_shared_slot(struct session_end *e)
 {
 	struct wire_record first = actor_data(e, 0, 0, bytes, 10), second = first, end;
@@ -439,6 +463,7 @@ Suite *receiver_suite(void)
 	endpoint_test(tc, an_announced_size_is_believed_only_at_close_and_a_mode_never_wholly);
 	endpoint_test(tc, a_result_does_not_wait_for_the_end);
 	endpoint_test(tc, a_flood_of_pings_does_not_stop_a_copy);
+	endpoint_test(tc, a_sender_that_keeps_no_limit_waits_at_the_end);
 
 	tc = receiver_tcase(s, "losses");
 	endpoint_test(tc, a_sender_that_hangs_up_leaves_nothing);
