@@ -176,8 +176,9 @@ fuzz: $(patsubst %,build/fuzz/%,$(FUZZ)) ## run every parser fuzzer for FUZZ_TIM
 		else tail -n 40 build/fuzz/$$f.log; echo "not ok fuzz_$${f#fuzz_}: see build/fuzz/$$f.log"; exit 1; fi; \
 	done
 
-FUZZ_OBJECTS := $(COMMON:%.c=build/fuzz/obj/%.o)
-build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o $(FUZZ_OBJECTS)
+FUZZ_COMMON := $(COMMON:%.c=build/fuzz/obj/%.o)
+FUZZ_OBJECTS := $(FUZZ_COMMON) $(FUZZ:%=build/fuzz/obj/tests/fuzz/%.o)
+build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o $(FUZZ_COMMON)
 	$(call say,FUZZ,$@)
 	$(Q)$(CLANG) -fsanitize=fuzzer $(FUZZ_FLAGS) -pthread -o $@ $^ $(call libs,$(PKG_COMMON))
 
@@ -186,8 +187,8 @@ build/fuzz/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) -std=gnu11 -D_GNU_SOURCE -I. -O1 -g -DFUZZ_MAIN $(FUZZ_FLAGS) -pthread $(call cflags,$(PKG_COMMON)) \
 		-MMD -MP -c -o $@ $<
-.SECONDARY: $(FUZZ_OBJECTS) $(patsubst %,build/fuzz/obj/tests/fuzz/%.o,$(FUZZ))
--include $(FUZZ_OBJECTS:.o=.d) $(patsubst %,build/fuzz/obj/tests/fuzz/%.d,$(FUZZ))
+.SECONDARY: $(FUZZ_OBJECTS)
+-include $(FUZZ_OBJECTS:.o=.d)
 
 # Debian's names. Nothing is touched when all are there; elsewhere than on Debian it only says what is needed.
 DEPS := gcc libc6-dev clang libclang-rt-14-dev make pkg-config libibverbs-dev librdmacm-dev libsystemd-dev uuid-dev libxxhash-dev libsodium-dev check \

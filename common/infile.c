@@ -163,7 +163,8 @@ ssize_t infile_read(const struct infile *f, void *buf, size_t len, uint64_t offs
 	return (ssize_t)min_size(got, len); /* it has grown since */
 }
 
-int infile_sum(const struct infile *f, bool (*go_on)(void *arg), void *arg, uint8_t ret_sum[static 16])
+int infile_sum(const struct infile *f, const atomic_bool *cancelled, _Atomic uint64_t *worked,
+	       uint8_t ret_sum[static 16])
 {
 	struct digest digest = { 0 };
 	uint8_t buf[SUM_STEP];
@@ -173,7 +174,8 @@ int infile_sum(const struct infile *f, bool (*go_on)(void *arg), void *arg, uint
 	while (n >= 0 && (n = infile_read(f, buf, sizeof(buf), offset)) > 0) {
 		digest_add_bytes(&digest, buf, (size_t)n);
 		offset += (uint64_t)n;
-		if (!go_on(arg))
+		atomic_fetch_add_explicit(worked, 1, memory_order_relaxed);
+		if (atomic_load(cancelled))
 			n = -ECANCELED;
 	}
 	if (n == 0)

@@ -57,10 +57,11 @@ int infile_open_seen(struct infile *f, int top, const char *path, bool follow, c
 ssize_t infile_read(const struct infile *f, void *buf, size_t len, uint64_t offset);
 
 /*
- * Of all its bytes: XXH3_128bits, canonical. That takes its time: `go_on` is called now and then, and as soon as it
- * says no it is -ECANCELED.
+ * Of all its bytes: XXH3_128bits, canonical. That takes its time: `worked` counts up meanwhile, and it is -ECANCELED as soon as
+ * it is not wanted any more.
  */
-int infile_sum(const struct infile *f, bool (*go_on)(void *arg), void *arg, uint8_t ret_sum[static 16]);
+int infile_sum(const struct infile *f, const atomic_bool *cancelled, _Atomic uint64_t *worked,
+	       uint8_t ret_sum[static 16]);
 
 /*
  * Is it still the file that was opened? -ESTALE: another file, or its size or mtime changed. For an unsized file always 0. Call after the

@@ -130,16 +130,17 @@ void peer_end(struct peer *p, enum status status, bool linger, const char *fmt, 
 
 /* ---- receiving ---------------------------------------------------------------------------------------------- */
 
-static void note_work_there(struct peer *p, uint64_t count)
+/* A look at the count of what moved, here or there; `seen` is what the last one saw. */
+static void note_work(struct peer *p, uint64_t count, uint64_t *seen)
 {
-	if (count != p->peer_worked)
+	if (count != *seen)
 		p->moved_ns = loop_now(p->loop);
-	p->peer_worked = count;
+	*seen = count;
 }
 
 static int on_ping(struct peer *p, const struct wire_record *rec)
 {
-	note_work_there(p, rec->ping.worked);
+	note_work(p, rec->ping.worked, &p->peer_worked);
 	p->pong_due = true;
 	p->pong_token = rec->ping.token;
 	send_pong(p);
@@ -148,7 +149,7 @@ static int on_ping(struct peer *p, const struct wire_record *rec)
 
 static int on_pong(struct peer *p, const struct wire_record *rec)
 {
-	note_work_there(p, rec->ping.worked);
+	note_work(p, rec->ping.worked, &p->peer_worked);
 	p->ping_out = false;
 	return 0;
 }
@@ -228,16 +229,6 @@ static void send_ping(struct peer *p)
 		p->ping_out = true;
 }
 
-/* What moved here since the last look. */
-static void note_work_here(struct peer *p, uint64_t now)
-{
-	uint64_t count = worked(p);
-
-	if (count != p->worked_seen)
-		p->moved_ns = now;
-	p->worked_seen = count;
-}
-
 static void on_watch(struct loop_timer *t)
 {
 	struct peer *p = container_of(t, struct peer, watch);
@@ -248,7 +239,7 @@ static void on_watch(struct loop_timer *t)
 		return;
 	}
 	loop_timer_set(p->loop, t, now + p->silence_ns / WATCHES);
-	note_work_here(p, now);
+	note_work(p, worked(p), &p->worked_seen);
 	if (now - p->heard_ns >= p->silence_ns)
 		peer_end(p, STATUS_TIMEOUT, false, "nothing heard for %llu s",
 			 (unsigned long long)(p->silence_ns / SEC));

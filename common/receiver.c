@@ -185,6 +185,14 @@ static void say_reports(struct receiver *r)
 		;
 }
 
+bool receiver_must_wait(struct receiver *r)
+{
+	if (rate_is_ready(&r->rate, loop_now(r->peer->loop)))
+		return false;
+	loop_timer_set(r->peer->loop, &r->pace, r->rate.ready_ns);
+	return true;
+}
+
 /* A sender that was faster than LIMIT says, or than it could hear of it, has to wait for this. */
 static void send_done(struct receiver *r)
 {

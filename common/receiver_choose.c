@@ -55,17 +55,10 @@ static void look_away(struct there *t)
 		close(t->opened);
 }
 
-static bool sum_goes_on(void *arg)
-{
-	struct receiver *r = arg;
-
-	peer_moved(r->peer);
-	return !r->stopped;
-}
-
 /* Of the same size and with the same bytes. What cannot be read is not. */
 static bool is_the_same(const struct receive_file *f, const struct there *t)
 {
+	struct receiver *r = f->receiver;
 	uint8_t sum[WIRE_DIGEST_SIZE];
 	struct infile in;
 	bool same;
@@ -74,7 +67,8 @@ static bool is_the_same(const struct receive_file *f, const struct there *t)
 		return false;
 	infile_init(&in);
 	in.fd = sys_openat(t->dir, t->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
-	same = in.fd >= 0 && infile_sum(&in, sum_goes_on, f->receiver, sum) == 0 && !memcmp(sum, f->sum, sizeof(sum));
+	same = in.fd >= 0 && infile_sum(&in, &r->stopped, &r->peer->worked, sum) == 0 &&
+	       !memcmp(sum, f->sum, sizeof(sum));
 	infile_done(&in);
 	return same;
 }

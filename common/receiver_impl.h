@@ -165,6 +165,7 @@ void receiver_submit(struct receiver *r, struct io_job *job, void (*run)(struct 
 		     void (*done)(struct io_job *));
 void receiver_submit_quick(struct receiver *r, struct io_job *job, void (*run)(struct io_job *),
 			   void (*done)(struct io_job *)); /* see ioqueue_submit_quick() */
+bool receiver_must_wait(struct receiver *r); /* its sender was too fast; it is scheduled when that is over */
 bool receiver_job_ended(struct receiver *r); /* first in every done(); false: stopped, only the counting matters */
 void receive_file_fail(struct receive_file *f, enum status status, const char *text);
 void receive_file_fail_errno(struct receive_file *f, int error);
@@ -217,8 +218,6 @@ void receive_file_store_waiting(struct receive_file *f); /* the file is open now
 void receive_file_write_waiting(struct receive_file *f); /* worker: all of them, for receive_file_drop_waiting() */
 void receive_file_drop_waiting(struct receive_file *f);  /* they were dealt with: their slots are free */
 void receiver_send_acks(struct receiver *r);
-bool receiver_must_wait(
-	struct receiver *r); /* of a sender that was too fast; it is scheduled again when that is over */
 
 /* receiver_verify.c */
 static inline bool receive_file_is_to_verify(const struct receive_file *f)

@@ -185,14 +185,6 @@ void receive_file_drop_waiting(struct receive_file *f)
 	f->waiting_tail = &f->waiting;
 }
 
-bool receiver_must_wait(struct receiver *r)
-{
-	if (rate_is_ready(&r->rate, loop_now(r->peer->loop)))
-		return false;
-	loop_timer_set(r->peer->loop, &r->pace, r->rate.ready_ns);
-	return true;
-}
-
 void receiver_send_acks(struct receiver *r)
 {
 	struct wire_record rec = { .type = WIRE_ACK };

@@ -31,14 +31,6 @@ static bool may_go_direct(const struct send_file *f)
 	return (f->item.flags & WIRE_FILE_DIRECT) && (uint64_t)f->in.stat.st_size >= slot_size;
 }
 
-static bool sum_goes_on(void *arg)
-{
-	struct sender *s = arg;
-
-	peer_moved(s->peer);
-	return !s->stopped;
-}
-
 static void run_open(struct io_job *job)
 {
 	struct send_file *f = container_of(job, struct send_file, job);
@@ -56,7 +48,7 @@ static void run_open(struct io_job *job)
 	if (f->job_result == 0 && f->in.fd >= 0 && !f->item.dense)
 		f->job_result = infile_find_holes(&f->in);
 	if (f->job_result == 0 && f->in.fd >= 0 && !f->in.unsized && f->item.checksum) {
-		f->job_result = infile_sum(&f->in, sum_goes_on, f->sender, f->sum);
+		f->job_result = infile_sum(&f->in, &f->sender->stopped, &f->sender->peer->worked, f->sum);
 		f->has_sum = f->job_result == 0;
 	}
 	if (f->job_result == 0 && may_go_direct(f))

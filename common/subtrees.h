@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #define SUBTREES_MAX 256
+#define SUBTREES_SENTENCE_MAX 640
 
 struct subtree {
 	struct subtree *next;

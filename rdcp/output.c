@@ -187,7 +187,7 @@ void output_remark(struct output *o, const char *source, const char *below, cons
 
 void output_lost(struct output *o, const char *source, const char *below, uint64_t entries)
 {
-	char path[PATH_SIZE], sentence[640];
+	char path[PATH_SIZE], sentence[SUBTREES_SENTENCE_MAX];
 
 	snprintf(path, sizeof(path), "%s/%s", source, below);
 	progress_clear(&o->progress);

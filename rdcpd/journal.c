@@ -164,7 +164,7 @@ bool journal_is_lost(struct subtrees *lost, const char *path, bool directory)
 
 void journal_write_lost(struct subtrees *lost, const char *done)
 {
-	char sentence[640];
+	char sentence[SUBTREES_SENTENCE_MAX];
 
 	for (const struct subtree *t = lost->newest; t; t = t->next)
 		if (t->entries)

@@ -164,6 +164,12 @@ a_tree_of_five()
 	ln -s a "$1/sub/e"
 }
 
+# expect_account TEXT: the daemon writes one that begins so
+expect_account()
+{
+	await 10 daemon_says ": account: $1" || fail "no account '$1': $(<"$log")"
+}
+
 account_of_a_session()
 {
 	local from=$here to=$there way=push
@@ -173,20 +179,20 @@ account_of_a_session()
 	text g more
 	copy f g "$host:$there"
 	expect_ok
-	await 10 daemon_says ": account: push, 2 files, 0 failed, 13 bytes, " || fail "no account: $(<"$log")"
+	expect_account "push, 2 files, 0 failed, 13 bytes, "
 	daemon_says " s, ok" || fail "not well: $(<"$log")"
 	copy "$host:$there/f" "$host:$there/none" .
 	expect 1
-	await 10 daemon_says ": account: pull, 1 files, 1 failed, 8 bytes, " || fail "no account: $(<"$log")"
+	expect_account "pull, 1 files, 1 failed, 8 bytes, "
 	daemon_says " s, partial" || fail "not partial: $(<"$log")"
 	a_tree_of_five t
 	copy -r --stats t "$host:$there"
 	expect_ok
 	[[ $out == *"files: 5 copied"* ]] || fail "another number: $out"
-	await 10 daemon_says ": account: push, 5 files, 0 failed, " || fail "no account of a tree: $(<"$log")"
+	expect_account "push, 5 files, 0 failed, "
 	copy -r "$host:$there/t" back
 	expect_ok
-	await 10 daemon_says ": account: pull, 5 files, 0 failed, " || fail "no account of a tree: $(<"$log")"
+	expect_account "pull, 5 files, 0 failed, "
 	start_long_copy long long
 	kill -KILL "$client"
 	end_copy 10

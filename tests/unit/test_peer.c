@@ -20,6 +20,14 @@ static void begin(int transport, uint64_t silence_ns, void (*script)(struct sess
 	session.from->begin = script;
 }
 
+/* The peer's session, whose other side answers by `react`, comes to this end. */
+static void run_to(enum status status, void (*react)(struct session_end *e, const struct wire_record *rec))
+{
+	session.from->react = react;
+	session_run(&session);
+	end_expect(session.to, status);
+}
+
 static void say_ping(struct session_end *e, uint64_t token, uint64_t worked)
 {
 	const struct wire_record rec = { .type = WIRE_PING, .ping = { .token = token, .worked = worked } };
@@ -56,9 +64,7 @@ static void expect_token(struct session_end *e, const struct wire_record *rec)
 START_TEST(a_ping_is_answered_with_its_token)
 {
 	begin(_i, 5 * SEC, ping_with_token);
-	session.from->react = expect_token;
-	session_run(&session);
-	end_expect(session.to, STATUS_OK);
+	run_to(STATUS_OK, expect_token);
 	ck_assert_uint_eq(session.from->heard[WIRE_PONG], 1);
 	session_done(&session);
 }
@@ -93,9 +99,7 @@ static void answer_five(struct session_end *e, const struct wire_record *rec)
 START_TEST(a_peer_that_answers_is_not_given_up)
 {
 	begin(_i, SEC / 2, NULL);
-	session.from->react = answer_five;
-	session_run(&session);
-	end_expect(session.to, STATUS_OK);
+	run_to(STATUS_OK, answer_five);
 	ck_assert_uint_eq(session.from->heard[WIRE_PING], 5);
 	session_done(&session);
 }
@@ -123,9 +127,7 @@ static void answer_always(struct session_end *e, const struct wire_record *rec)
 START_TEST(a_peer_that_answers_but_does_nothing_is_given_up)
 {
 	begin(_i, SEC / 10, NULL);
-	session.from->react = answer_always;
-	session_run(&session);
-	end_expect(session.to, STATUS_TIMEOUT);
+	run_to(STATUS_TIMEOUT, answer_always);
 	ck_assert_int_eq(session.from->error, STATUS_TIMEOUT);
 	session_done(&session);
 }
@@ -145,9 +147,7 @@ static void answer_while_working(struct session_end *e, const struct wire_record
 START_TEST(a_peer_that_answers_that_it_works_is_not_given_up)
 {
 	begin(_i, 2 * SEC, NULL);
-	session.from->react = answer_while_working;
-	session_run(&session);
-	end_expect(session.to, STATUS_OK);
+	run_to(STATUS_OK, answer_while_working);
 	ck_assert_uint_eq(session.from->heard[WIRE_PING], 5);
 	session_done(&session);
 }
@@ -176,9 +176,7 @@ START_TEST(a_peer_that_says_that_it_works_is_not_given_up)
 {
 	begin(_i, 3 * SEC, first_ping);
 	works_until = now_ns() + 4 * SEC;
-	session.from->react = ping_while_working;
-	session_run(&session);
-	end_expect(session.to, STATUS_OK);
+	run_to(STATUS_OK, ping_while_working);
 	ck_assert_uint_eq(session.from->heard[WIRE_PING], 0);
 	session_done(&session);
 }
@@ -194,9 +192,7 @@ static void ping_on(struct session_end *e, const struct wire_record *rec)
 START_TEST(a_peer_that_only_pings_is_given_up)
 {
 	begin(_i, SEC / 20, first_ping);
-	session.from->react = ping_on;
-	session_run(&session);
-	end_expect(session.to, STATUS_TIMEOUT);
+	run_to(STATUS_TIMEOUT, ping_on);
 	ck_assert_int_eq(session.from->error, STATUS_TIMEOUT);
 	session_done(&session);
 }

@@ -63,7 +63,7 @@ END_TEST
 
 START_TEST(sentence_names_the_directory_and_counts)
 {
-	char say[640];
+	char say[SUBTREES_SENTENCE_MAX];
 
 	ck_assert_str_eq(subtrees_say(say, sizeof(say), "a\nd", 1, "stored"),
 			 "'a\\012d': 1 entry beneath it was not stored, either");
