@@ -125,6 +125,18 @@ static int give(const struct parse *p, const char *host, size_t host_len, uint16
 	return 0;
 }
 
+/* HOST:PATH. To scp and rsync a '~' that begins PATH is a home directory: such a name is never made by mistake. */
+static int give_remote(const struct parse *p, const char *host, size_t host_len, const char *path,
+		       struct location *ret_loc)
+{
+	if (*path == '~')
+		return refuse(
+			p, -EINVAL,
+			"there are no home directories at an rdcpd: a path begins in an export; a file whose name "
+			"begins with '~' is written HOST:./~NAME");
+	return give(p, host, host_len, 0, path, ret_loc);
+}
+
 /* `s` begins with '['. Gives the address within and what follows the ']'. */
 static int take_brackets(const struct parse *p, const char *s, const char **ret_host, size_t *ret_len,
 			 const char **ret_rest)
@@ -248,7 +260,7 @@ static int parse_brackets(const struct parse *p, struct location *ret_loc)
 		return r;
 	if (*rest != ':')
 		return refuse(p, -EINVAL, "after ']' comes ':PATH'; a local file is written ./NAME");
-	return give(p, host, len, 0, rest + 1, ret_loc);
+	return give_remote(p, host, len, rest + 1, ret_loc);
 }
 
 /* The colon that makes it remote, or NULL. */
@@ -290,7 +302,7 @@ int location_parse(const char *text, struct location *ret_loc, char *why, size_t
 			      "an IPv6 address is written in brackets: [%.*s]:PATH; a local file is written ./NAME",
 			      (int)len, text);
 	r = check_name(&p, text, (size_t)(colon - text));
-	return r < 0 ? r : give(&p, text, (size_t)(colon - text), 0, colon + 1, ret_loc);
+	return r < 0 ? r : give_remote(&p, text, (size_t)(colon - text), colon + 1, ret_loc);
 }
 
 int location_parse_host(const char *text, struct location *ret_loc, char *why, size_t why_size)

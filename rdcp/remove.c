@@ -124,7 +124,7 @@ static void remove_one(struct client *c, const struct removal *r)
 	int result = r->below ? remove_below(c, r) : remove_at(r, AT_FDCWD, path);
 	char whole[PATH_MAX + NAME_MAX], name[512];
 
-	if (result == 0)
+	if (result == 0 || result == -ENOENT) /* a source that was named twice, or by another name, is gone already */
 		return;
 	snprintf(whole, sizeof(whole), "%s%s%s", path, r->below ? "/" : "", r->below ? r->below : "");
 	output_complain(&c->output, EXITCODE_FAILED, "'%s': copied, but not removed: %s",

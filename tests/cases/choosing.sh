@@ -294,6 +294,20 @@ sources_are_removed()
 	tree_is "$there" src/a src/d/b src/skipped src/link f
 }
 
+# By name and in a directory: what was removed already is no failure.
+source_named_twice()
+{
+	make src/a src/d/b f
+	ln f same
+	printf '%s\n' a ./a d d//b >list
+	copy -r --remove-source-files --files-from=list src "$host:$there/x"
+	expect_ok
+	copy --remove-source-files f same ./f "$host:$there/"
+	expect_ok
+	tree_is . list
+	tree_is "$there" x/a x/d/b f same
+}
+
 changed_source_stays()
 {
 	make f
@@ -544,6 +558,7 @@ choosing()
 	both list_of_standard_input_is_copied list_of_standard_input
 	run list_that_does_not_fit_is_refused lists_that_do_not_fit
 	run removed_sources_are_those_that_were_copied sources_are_removed
+	run removed_source_named_twice source_named_twice
 	run removed_source_is_what_was_read changed_source_stays
 	run source_stays_without_a_promise source_stays_without_a_promise
 	run pattern_stands_for_what_the_daemon_finds patterns

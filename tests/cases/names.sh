@@ -110,6 +110,35 @@ relative_path()
 	rm "$srv/f"
 }
 
+# no home directories, and no file with such a name by mistake
+tilde()
+{
+	local path name=${there##*/}
+
+	text f content
+	for path in '~' '~/' '~/g' '~root/g'; do
+		copy f "$host:$path"
+		expect 2 "'$host:$path': there are no home directories"
+		expect_one_line
+		copy "$host:$path" g
+		expect 2 "HOST:./~NAME"
+	done
+	copy --list "$host:~*"
+	expect 2 "HOST:./~NAME"
+	! compgen -G "$srv/~*" >/dev/null || fail "a file was made: $(echo "$srv/"~*)"
+	text '~x' content
+	copy '~x' "$host:$name/"
+	expect_ok
+	holds "$there/~x" content
+	mv "$there/~x" "$srv/~x"
+	copy "$host:./~?" .
+	expect_ok
+	copy "$host:./~x" y
+	expect_ok
+	rm "$srv/~x"
+	holds y content
+}
+
 url()
 {
 	text f content
@@ -176,6 +205,7 @@ names()
 	run local_name_with_a_colon colon
 	run host_that_is_a_file_gets_a_hint colon_hint
 	run relative_path_is_in_the_first_export relative_path
+	run home_directory_is_refused tilde
 	run url_with_port_and_escapes url
 	run dots_in_a_path dots_in_a_path
 	run names_are_escaped_for_people no_control_bytes

@@ -73,6 +73,21 @@ START_TEST(empty_remote_path_is_the_first_export)
 }
 END_TEST
 
+START_TEST(home_directory_is_refused_with_the_way_to_write_such_a_name)
+{
+	expect_refused("host:~", -EINVAL, "HOST:./~NAME");
+	expect_refused("host:~/x", -EINVAL, "no home directories");
+	expect_refused("host:~user/x", -EINVAL, "no home directories");
+	expect_refused("[::1]:~", -EINVAL, "no home directories");
+	expect_remote("host:./~x", "host", 0, "./~x");
+	expect_remote("host:/~x", "host", 0, "/~x");
+	expect_remote("host:x~", "host", 0, "x~");
+	expect_remote("rdcp://host/~x", "host", 0, "/~x");
+	expect_local("~");
+	expect_local("~/x");
+}
+END_TEST
+
 START_TEST(colon_after_a_slash_is_local)
 {
 	expect_local("./a:b");
@@ -302,6 +317,7 @@ Suite *location_suite(void)
 
 	tcase_add_test(tc, host_and_path_are_split_at_the_first_colon);
 	tcase_add_test(tc, empty_remote_path_is_the_first_export);
+	tcase_add_test(tc, home_directory_is_refused_with_the_way_to_write_such_a_name);
 	tcase_add_test(tc, colon_after_a_slash_is_local);
 	tcase_add_test(tc, plain_names_are_local);
 	tcase_add_test(tc, bracketed_ipv6_is_a_host);
