@@ -330,17 +330,24 @@ static bool begin_message(struct endpoint *ep)
 	return true;
 }
 
+static bool fits(const struct endpoint *ep, size_t size)
+{
+	if (sys_drip() && ep->built > WIRE_MESSAGE_HEADER)
+		return false;
+	return ep->built + size <= WIRE_MESSAGE_MAX;
+}
+
 uint8_t *endpoint_reserve(struct endpoint *ep, size_t size)
 {
 	if (ep->failed || ep->state != ENDPOINT_CONNECTED)
 		return NULL;
-	if (ep->building >= 0 && ep->built + size > WIRE_MESSAGE_MAX)
+	if (ep->building >= 0 && !fits(ep, size))
 		endpoint_flush(ep);
 	if (ep->building < 0 && !(may_send(ep) && begin_message(ep))) {
 		ep->want_writable = true;
 		return NULL;
 	}
-	if (ep->built + size > WIRE_MESSAGE_MAX) { /* flush could not send it: no credit left */
+	if (!fits(ep, size)) { /* flush could not send it: no credit left */
 		ep->want_writable = true;
 		return NULL;
 	}

@@ -16,6 +16,7 @@
 
 #include "endpoint_stream.h"
 #include "error.h"
+#include "sys.h"
 #include "util.h"
 #include "wire_cursor.h"
 
@@ -363,6 +364,13 @@ static void take_staged(struct stream_endpoint *s)
 	memmove(s->stage, s->stage + at, s->staged);
 }
 
+/* For tests: a piece of the body or the header, and never what follows. */
+static void drip(const struct stream_endpoint *s, struct iovec iov[static 2])
+{
+	iov[0].iov_len = min_size(iov[0].iov_len, sys_drip());
+	iov[1].iov_len = s->in_frame ? 0 : min_size(STREAM_HEADER - s->staged, sys_drip());
+}
+
 /* The rest of a body, and what follows it. *ret_all: there was more room than bytes, so the socket is empty. */
 static ssize_t receive_some(struct stream_endpoint *s, bool *ret_all)
 {
@@ -373,6 +381,8 @@ static ssize_t receive_some(struct stream_endpoint *s, bool *ret_all)
 	size_t body;
 	ssize_t n;
 
+	if (sys_drip())
+		drip(s, iov);
 	do {
 		n = readv(s->source.fd, iov, 2);
 	} while (n < 0 && errno == EINTR);
@@ -413,12 +423,15 @@ static void discard(struct stream_endpoint *s)
 
 void stream_pull(struct stream_endpoint *s)
 {
+	unsigned int calls = sys_drip() ? 1 : CALLS_PER_EVENT;
 	bool all = false;
 	ssize_t n;
 
 	if (s->phase == STREAM_LINGERING)
 		discard(s);
-	for (unsigned int i = 0; i < CALLS_PER_EVENT && s->phase == STREAM_RUNNING && !s->base.failed && !all; i++) {
+	else if (!s->in_frame && sys_drip_pause())
+		return;
+	for (unsigned int i = 0; i < calls && s->phase == STREAM_RUNNING && !s->base.failed && !all; i++) {
 		n = receive_some(s, &all);
 		if (n == -EAGAIN)
 			return;

@@ -6,6 +6,10 @@
  * Built with -DRDCP_FAULTS each first asks sys_fault() (tests/fault.c): an errno, and the call fails with it and is
  * not made; 0, and it is made. sys_cut() shortens reads and writes the same way. Built without, these are the bare
  * calls. close(2) alone is made either way: the descriptor is gone whatever it returns.
+ *
+ * sys_drip() makes a connection deliver as little at a time as a network may. Where it is not 0, each record travels in a
+ * message of its own, and an endpoint takes one message, or that many bytes of one, each time its loop wakes up;
+ * sys_drip_pause() says when it is to take nothing, so that the loop first hears of the end of what the last message began.
  */
 #ifndef RDCP_SYS_H
 #define RDCP_SYS_H
@@ -25,6 +29,8 @@
 #ifdef RDCP_FAULTS
 int sys_fault(const char *call);
 size_t sys_cut(size_t len);
+size_t sys_drip(void);
+bool sys_drip_pause(void);
 #else
 static inline int sys_fault(const char *call)
 {
@@ -33,6 +39,14 @@ static inline int sys_fault(const char *call)
 static inline size_t sys_cut(size_t len)
 {
 	return len;
+}
+static inline size_t sys_drip(void)
+{
+	return 0;
+}
+static inline bool sys_drip_pause(void)
+{
+	return false;
 }
 #endif
 

@@ -15,10 +15,13 @@
 #include "common/sys.h"
 #include "fault.h"
 
+#define DRIP_PAUSE_US 100 /* enough for most of what a worker is asked to do */
+
 static atomic_ulong count, target;
 static atomic_int target_error;
 static _Atomic(const char *) hit;
-static atomic_size_t cut;
+static atomic_size_t cut, drip;
+static atomic_uint drip_us;
 
 void fault_set(unsigned long k, int error)
 {
@@ -44,6 +47,12 @@ void fault_cut(size_t max)
 	atomic_store(&cut, max);
 }
 
+void fault_drip(size_t max, unsigned int pause_us)
+{
+	atomic_store(&drip, max);
+	atomic_store(&drip_us, pause_us);
+}
+
 #ifdef RDCP_FAULTS
 
 static int parse_error(const char *text)
@@ -60,7 +69,7 @@ static int parse_error(const char *text)
 	return e > 0 ? e : EIO;
 }
 
-static void read_environment(void)
+static void read_fault(void)
 {
 	const char *text = getenv("RDCP_FAULT");
 	char *end;
@@ -73,11 +82,33 @@ static void read_environment(void)
 	atomic_store(&target, k);
 }
 
-int sys_fault(const char *call)
+static void read_drip(void)
+{
+	const char *text = getenv("RDCP_DRIP");
+	char *end;
+
+	if (!text || atomic_load(&drip))
+		return;
+	atomic_store(&drip, strtoul(text, &end, 10));
+	atomic_store(&drip_us, *end == ':' ? (unsigned int)strtoul(end + 1, NULL, 10) : DRIP_PAUSE_US);
+}
+
+static void read_environment(void)
+{
+	read_fault();
+	read_drip();
+}
+
+static void read_environment_once(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	pthread_once(&once, read_environment);
+}
+
+int sys_fault(const char *call)
+{
+	read_environment_once();
 	if (atomic_fetch_add(&count, 1) + 1 != atomic_load(&target))
 		return 0;
 	atomic_store(&hit, call);
@@ -89,6 +120,23 @@ size_t sys_cut(size_t len)
 	size_t max = atomic_load(&cut);
 
 	return max && len > max ? max : len;
+}
+
+size_t sys_drip(void)
+{
+	read_environment_once();
+	return atomic_load(&drip);
+}
+
+/* Every other time, on each thread. */
+bool sys_drip_pause(void)
+{
+	static _Thread_local bool paused;
+
+	paused = sys_drip() && !paused;
+	if (paused)
+		usleep(atomic_load(&drip_us));
+	return paused;
 }
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * Makes the k-th system call of common/sys.h fail, in builds with -DRDCP_FAULTS. Thread-safe; counts over all threads.
- * A program takes RDCP_FAULT=K[:ERRNO] from its environment, ERRNO a name or a number, EIO when there is none.
+ * A program takes RDCP_FAULT=K[:ERRNO] from its environment, ERRNO a name or a number, EIO when there is none, and
+ * RDCP_DRIP=BYTES[:MICROSECONDS] for what fault_drip() sets.
  */
 #ifndef RDCP_FAULT_H
 #define RDCP_FAULT_H
@@ -19,5 +20,9 @@ const char *fault_hit(void);
 
 /* Reads and writes move at most `max` bytes each; 0: as many as they like. */
 void fault_cut(size_t max);
+
+/* Connections deliver a message, or at most `max` bytes of one, each time a loop wakes up, and `pause_us` microseconds
+ * after the last; 0: as they like. */
+void fault_drip(size_t max, unsigned int pause_us);
 
 #endif
