@@ -420,6 +420,11 @@ static void on_pace(struct loop_timer *t)
 	receiver_schedule(container_of(t, struct receiver, pace));
 }
 
+static void on_flush_timer(struct loop_timer *t)
+{
+	receiver_schedule(container_of(t, struct receiver, flush_timer));
+}
+
 static void on_writable(void *engine)
 {
 	receiver_schedule(engine);
@@ -478,6 +483,7 @@ int receiver_new(struct peer *peer, struct slab *slab, struct ioqueue *io, const
 	r->owner = owner;
 	r->step_task.run = on_step_task;
 	r->pace.expired = on_pace;
+	r->flush_timer.expired = on_flush_timer;
 	r->staged_tail = &r->staged;
 	r->queue_tail = &r->queue;
 	r->reports_tail = &r->reports;
@@ -498,6 +504,7 @@ void receiver_free(struct receiver *r)
 		return;
 	loop_undefer(r->peer->loop, &r->step_task);
 	loop_timer_cancel(r->peer->loop, &r->pace);
+	loop_timer_cancel(r->peer->loop, &r->flush_timer);
 	if (r->peer->engine == r)
 		peer_detach(r->peer);
 	for (unsigned int i = 0; i < RECEIVER_MAX_FILES; i++) {
@@ -511,7 +518,7 @@ void receiver_free(struct receiver *r)
 	}
 	receive_dir_release(r->dir);
 	receive_dir_release(r->top);
-	names_done(&r->kept);
+	names_done(&r->narrow);
 	free(r->chunks);
 	free(r->slots);
 	free(r->acks);

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "peer.h"
 #include "receiver_impl.h"
 #include "util.h"
 
@@ -71,7 +72,10 @@ static void stage(struct receive_file *f)
 	f->next = NULL;
 	*r->staged_tail = f;
 	r->staged_tail = &f->next;
-	r->staged_count++;
+	if (!r->staged_count++) {
+		r->staged_ns = loop_now(r->peer->loop);
+		loop_timer_set(r->peer->loop, &r->flush_timer, r->staged_ns + FLUSH_WAIT);
+	}
 	receiver_schedule(r);
 }
 
@@ -186,12 +190,16 @@ static void on_flushed(struct io_job *job)
 	}
 }
 
-/* When all that there is waits for it, then so may the sender: it need not have more files open than it has now. */
+/*
+ * When all that there is waits for it, then so may the sender: it need not have more files open than it has now. Nor does a file wait
+ * for long: what the sender does next may have to wait for a RESULT, for room for attributes for instance.
+ */
 static bool must_flush(const struct receiver *r)
 {
 	if (r->flushing || !r->staged_count)
 		return false;
-	return r->end_heard || r->staged_count >= FLUSH_BATCH || r->staged_count == r->busy_files;
+	return r->end_heard || r->staged_count >= FLUSH_BATCH || r->staged_count == r->busy_files ||
+	       loop_now(r->peer->loop) - r->staged_ns >= FLUSH_WAIT;
 }
 
 static void start_flush(struct receiver *r)

@@ -169,41 +169,54 @@ static void run_make_top(struct receive_file *f)
 }
 
 /*
- * A directory that was there keeps its mode unless it is to be preserved. Only those need be remembered that the sender comes back to:
- * without the bits that it takes to fill them.
+ * A directory that was there keeps its mode unless modes are preserved, whatever a sender says when it leaves it: one gets the mode
+ * that it was made for, if it could not be filled with that. These are remembered, each with its mode.
  */
-static int remember_kept(struct receive_file *f)
+static int remember_narrow(struct receive_file *f)
 {
 	struct receiver *r = f->receiver;
 	int error = 0;
 
-	if (f->dir_made || (f->said.flags & WIRE_FILE_PRESERVE) || !(~f->said.mode & OWNER_MAY))
+	if (!f->dir_made || (f->said.flags & WIRE_FILE_PRESERVE) || !(~f->said.mode & OWNER_MAY))
 		return 0;
-	if (!r->kept.max)
-		error = names_init(&r->kept, NAMES_MAX);
+	if (!r->narrow.max)
+		error = names_init(&r->narrow, NAMES_MAX);
 	if (error == 0)
-		error = names_add(&r->kept, NULL, 0, f->place.path, strlen(f->place.path));
+		error = names_add(&r->narrow, &f->said.mode, sizeof(f->said.mode), f->place.path,
+				  strlen(f->place.path));
 	return error < 0 ? error : 0;
+}
+
+static bool is_narrow(const struct receive_file *f)
+{
+	return names_contains(&f->receiver->narrow, &f->said.mode, sizeof(f->said.mode), f->place.path,
+			      strlen(f->place.path));
+}
+
+static void run_leave_dir(struct receive_file *f)
+{
+	struct outfile_attrs attrs = receive_file_attrs(f);
+	bool sync = !(f->said.flags & WIRE_FILE_NO_SYNC);
+	char path[PATH_MAX] = "";
+
+	if (!f->sets_mode)
+		attrs.mode |= OWNER_MAY; /* nothing to be given to it */
+	if (f->dir->top && (size_t)snprintf(path, sizeof(path), "%s%s%s", f->dir->path, *f->dir->path ? "/" : "",
+					    f->place.name) >= sizeof(path))
+		f->job_error = -ENAMETOOLONG;
+	else
+		f->job_error = outdir_finish(f->dir->top ? f->dir->top->fd : f->dir->fd, path, &attrs, sync);
 }
 
 /* Worker: the directory itself, or its attributes when all that is in it is there. */
 static void run_make_dir(struct io_job *job)
 {
 	struct receive_file *f = container_of(job, struct receive_file, job);
-	struct outfile_attrs attrs = receive_file_attrs(f);
-	bool sync = !(f->said.flags & WIRE_FILE_NO_SYNC);
-	char path[PATH_MAX] = "";
 
 	if (receive_file_is_dry(f)) {
 		receive_file_look_at_dir(f);
 	} else if (f->said.flags & WIRE_FILE_LEAVE) {
-		if (f->keeps_mode)
-			attrs.mode |= OWNER_MAY; /* nothing to be given to it */
-		if (f->dir->top && (size_t)snprintf(path, sizeof(path), "%s%s%s", f->dir->path,
-						    *f->dir->path ? "/" : "", f->place.name) >= sizeof(path))
-			f->job_error = -ENAMETOOLONG;
-		else
-			f->job_error = outdir_finish(f->dir->top ? f->dir->top->fd : f->dir->fd, path, &attrs, sync);
+		run_leave_dir(f);
 	} else if (f->dir) {
 		f->job_error = outdir_make_in(f->dir->fd, f->place.name, f->said.mode);
 		f->dir_made = f->job_error > 0;
@@ -277,7 +290,7 @@ static void on_dir_made(struct io_job *job)
 	if (is_top && f->job_error == 0)
 		f->job_error = take_top(r, f);
 	if (f->job_error >= 0 && !(f->said.flags & WIRE_FILE_LEAVE))
-		f->job_error = remember_kept(f);
+		f->job_error = remember_narrow(f);
 	if (receiver_job_ended(r))
 		made(f);
 }
@@ -486,8 +499,7 @@ static void begin(struct receiver *r, struct receive_file *f)
 		made(f);
 	} else if (f->said.flags & WIRE_FILE_DIRECTORY) {
 		f->state = FILE_OPENING;
-		f->keeps_mode = (f->said.flags & WIRE_FILE_LEAVE) && r->kept.count &&
-				names_contains(&r->kept, NULL, 0, f->place.path, strlen(f->place.path));
+		f->sets_mode = (f->said.flags & WIRE_FILE_PRESERVE) || is_narrow(f);
 		r->barrier = true;
 		receiver_submit_quick(r, &f->job, run_make_dir, on_dir_made);
 	} else if (is_asked_for(f)) {
@@ -502,9 +514,13 @@ static void begin(struct receiver *r, struct receive_file *f)
 	}
 }
 
-static bool lacks_sum(const struct receive_file *f)
+/* Its job reads what is complete only at CLOSE: where a link leads, the attributes of a directory that is left; or SUM. */
+static bool is_incomplete(const struct receive_file *f)
 {
-	return (f->said.flags & WIRE_FILE_CHECKSUM) && !f->has_sum;
+	if (f->closed || f->status != STATUS_OK)
+		return false;
+	return receive_file_is_link(f) || (f->said.flags & WIRE_FILE_LEAVE) ||
+	       ((f->said.flags & WIRE_FILE_CHECKSUM) && !f->has_sum);
 }
 
 void receiver_create_queued(struct receiver *r)
@@ -516,7 +532,7 @@ void receiver_create_queued(struct receiver *r)
 			open_dir(r);
 			return;
 		}
-		if (f->status == STATUS_OK && !f->closed && (receive_file_is_link(f) || lacks_sum(f)))
+		if (is_incomplete(f))
 			return; /* what is missing, or ABORT, is on its way */
 		r->queue = f->next;
 		if (!r->queue)

@@ -21,6 +21,7 @@
 #include "receiver.h"
 
 #define FLUSH_BATCH (RECEIVER_MAX_FILES / 2) /* whole files that wait before they are made durable together */
+#define FLUSH_WAIT (SEC / 2)                 /* and how long the first of them waits for others, ns */
 
 enum file_state {
 	FILE_FREE,
@@ -79,7 +80,7 @@ struct receive_file {
 	struct wire_here here;        /* which directory that is */
 	bool here_due;                /* and it is to be said, before RESULT */
 	bool dir_made;                /* a directory: it was not there before */
-	bool keeps_mode;              /* a directory that is left: it was */
+	bool sets_mode;               /* a directory that is left: it gets the mode that was said */
 	char *link;                   /* what LINK said, or NULL */
 	struct buffer blob;           /* what ATTRIBUTES have said so far */
 	struct attributes attributes; /* the same from CLOSE on, borrows blob */
@@ -132,9 +133,11 @@ struct receiver {
 	struct receive_dir *top; /* or NULL */
 	uint32_t top_request;
 	struct receive_place top_place;
-	struct names kept; /* directories that were there, of those that are to be left; by path */
+	struct names narrow; /* directories made here that could not be filled with the mode they are to have; by mode and path */
 	struct receive_file *staged, **staged_tail;
 	unsigned int staged_count;
+	uint64_t staged_ns; /* when the first of them was */
+	struct loop_timer flush_timer;
 	uint64_t flushes;
 	struct receive_file *flushing;
 	struct io_job flush_job;

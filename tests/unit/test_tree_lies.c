@@ -3,7 +3,12 @@
  * The receiving engine against a sender of trees that lies about them: entries that lead out of the top, tops in the middle of
  * others, records that come late. It costs the entry, and nothing outside of the top is touched.
  */
+#include <fcntl.h>
+#include <sys/xattr.h>
+
 #include "actor_tree.h"
+#include "common/attributes.h"
+#include "skip.h"
 
 Suite *tree_lies_suite(void);
 
@@ -55,6 +60,159 @@ START_TEST(link_whose_abort_comes_later_is_reported)
 	expect_verdict(1, STATUS_IO);
 	expect_well(2);
 	ck_assert(!is_there("root/top/l"));
+}
+END_TEST
+
+static uint8_t blob[512];
+static size_t blob_len;
+
+static void say_attributes(struct session_end *e, uint32_t number, size_t from, size_t to)
+{
+	struct wire_record rec = { .type = WIRE_ATTRIBUTES };
+
+	rec.attributes.file = number;
+	rec.attributes.piece = blob + from;
+	rec.attributes.len = (uint16_t)(to - from);
+	actor_say(e, &rec);
+}
+
+static void say_half_a_leave(struct session_end *e)
+{
+	wanted = 1;
+	say_entry(e, 1, 0, LEAVE, "", "top");
+	say_attributes(e, 1, 0, blob_len / 2);
+	say_ping(e);
+}
+
+#define ROUNDS 500 /* that a worker has to begin too early */
+
+static unsigned int rounds;
+
+static void say_rest_of_leave(struct session_end *e)
+{
+	wanted = 1;
+	if (++rounds < ROUNDS) {
+		step--;
+		say_ping(e);
+		return;
+	}
+	say_attributes(e, 1, blob_len / 2, blob_len);
+	say_close(e, 1);
+}
+
+static void say_first_top_with_attributes(struct session_end *e)
+{
+	wanted = 1;
+	say_whole(e, 0, 0, DIRECTORY | WIRE_FILE_XATTRS, "top", "top");
+}
+
+/* As attributes.h reads them; false: this file system has none. */
+static bool read_blob(void)
+{
+	struct attributes read = { 0 };
+	char why[ATTRIBUTES_WHY_MAX] = "";
+	struct stat st;
+	int fd = open("src", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(fstat(fd, &st), 0);
+	if (fsetxattr(fd, "user.a", "value", 5, 0) < 0)
+		return close(fd), false;
+	ck_assert_int_eq(attributes_read(fd, &st, ATTRIBUTES_XATTRS, &read, why), 0);
+	ck_assert_uint_le(read.len, sizeof(blob));
+	memcpy(blob, read.blob, read.len);
+	blob_len = read.len;
+	attributes_done(&read);
+	close(fd);
+	return true;
+}
+
+START_TEST(directory_whose_attributes_come_later_gets_them)
+{
+	void (*const script[])(struct session_end *) = { say_first_top_with_attributes, say_half_a_leave,
+							 say_rest_of_leave, say_end_of_2, NULL };
+	char got[16];
+
+	ck_assert_int_eq(mkdir("src", 0755), 0);
+	if (!read_blob())
+		skip_test("no user attributes in this file system");
+	rounds = 0;
+	run_steps(_i, script);
+	expect_verdict(1, STATUS_OK);
+	expect_well(2);
+	ck_assert_int_eq(getxattr("root/top", "user.a", got, sizeof(got)), 5);
+}
+END_TEST
+
+START_TEST(directory_whose_abort_comes_later_is_reported)
+{
+	void (*const script[])(struct session_end *) = { say_first_top_with_attributes, say_half_a_leave, abort_it,
+							 say_end_of_2, NULL };
+
+	ck_assert_int_eq(mkdir("src", 0755), 0);
+	if (!read_blob())
+		skip_test("no user attributes in this file system");
+	run_steps(_i, script);
+	expect_verdict(1, STATUS_IO);
+	expect_well(2);
+}
+END_TEST
+
+/* ---- modes of directories that were there ---------------------------------------------------------------------- */
+
+static void say_with_mode(struct session_end *e, uint32_t number, uint32_t flags, const char *name, uint32_t mode)
+{
+	struct wire_record rec = { .type = WIRE_FILE };
+
+	rec.file = (struct wire_file){
+		.file = number,
+		.flags = flags,
+		.mode = mode,
+		.path = wire_text(""),
+		.name = wire_text(name),
+	};
+	actor_say(e, &rec);
+	say_close(e, number);
+}
+
+static void say_directories(struct session_end *e)
+{
+	wanted = 2;
+	say_with_mode(e, 1, BELOW | DIRECTORY, "there", 0755);
+	say_with_mode(e, 2, BELOW | DIRECTORY, "made", 0555);
+}
+
+static void say_other_modes(struct session_end *e)
+{
+	say_with_mode(e, 3, BELOW | LEAVE, "there", 0677);
+	say_with_mode(e, 4, BELOW | LEAVE, "never-named", 0677);
+	say_with_mode(e, 5, BELOW | LEAVE, "made", 0077);
+	say_with_mode(e, 6, BELOW | LEAVE, "made", 0555);
+	say_with_mode(e, 7, LEAVE, "top", 0677);
+	actor_say_end(e, 8);
+}
+
+static void expect_mode(const char *path, mode_t mode)
+{
+	struct stat st;
+
+	ck_assert_int_eq(lstat(path, &st), 0);
+	ck_assert_msg((st.st_mode & 07777) == mode, "'%s' has mode %o", path, st.st_mode & 07777);
+}
+
+/* One that was made has the mode that it was made for, and no other. */
+START_TEST(directory_that_was_there_keeps_its_mode_whatever_is_said_when_it_is_left)
+{
+	void (*const script[])(struct session_end *) = { say_first_top, say_directories, say_other_modes, NULL };
+
+	ck_assert_int_eq(mkdir("root/top", 0700) | mkdir("root/top/top", 0700), 0);
+	ck_assert_int_eq(mkdir("root/top/top/there", 0700) | mkdir("root/top/top/never-named", 0700), 0);
+	run_steps(_i, script);
+	expect_well(8);
+	expect_mode("root/top/top", 0700);
+	expect_mode("root/top/top/there", 0700);
+	expect_mode("root/top/top/never-named", 0700);
+	expect_mode("root/top/top/made", 0555);
 }
 END_TEST
 
@@ -302,6 +460,9 @@ Suite *tree_lies_suite(void)
 
 	endpoint_test(tc, link_whose_close_comes_later_is_made);
 	endpoint_test(tc, link_whose_abort_comes_later_is_reported);
+	endpoint_test(tc, directory_whose_attributes_come_later_gets_them);
+	endpoint_test(tc, directory_whose_abort_comes_later_is_reported);
+	endpoint_test(tc, directory_that_was_there_keeps_its_mode_whatever_is_said_when_it_is_left);
 	endpoint_test(tc, path_that_leads_out_of_the_top_costs_the_entry);
 	endpoint_test(tc, hard_link_to_what_is_outside_of_the_top_costs_the_entry);
 	endpoint_test(tc, link_put_in_the_place_of_a_directory_is_not_followed);
