@@ -117,7 +117,7 @@ void send_file_finish(struct send_file *f)
 
 	if (f->begun) {
 		s->by_id[f->id % s->max_files] = NULL;
-		s->attributes_len -= f->attributes_len;
+		s->attributes_len -= f->attributes_counted;
 	}
 	if (f->item.first)
 		sender_tree_first_done(&f->item, status);

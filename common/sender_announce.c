@@ -40,7 +40,7 @@ static bool say_file(struct sender *s, struct send_file *f)
 	};
 	if (s->by_id[s->next_id % s->max_files])
 		return false; /* the peer still has a file in that place */
-	if (!sender_has_attributes_room(s, f))
+	if (!send_file_has_attributes_room(f))
 		return false;
 	r = peer_send(s->peer, &rec);
 	if (r == -EAGAIN)
@@ -54,7 +54,7 @@ static bool say_file(struct sender *s, struct send_file *f)
 	}
 	f->id = s->next_id++;
 	f->begun = true;
-	s->attributes_len += f->attributes_len;
+	send_file_count_attributes(f);
 	s->by_id[f->id % s->max_files] = f;
 	return true;
 }

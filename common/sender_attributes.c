@@ -82,15 +82,32 @@ bool send_file_start_attributes(struct send_file *f)
 
 /* ---- saying them -------------------------------------------------------------------------------------------- */
 
-bool sender_has_attributes_room(const struct sender *s, const struct send_file *f)
+/*
+ * They are counted once FILE is said, or, of a file that was asked for before it was opened, when they are about to be said; and all
+ * that was counted is given back, be it what it may.
+ */
+bool send_file_has_attributes_room(const struct send_file *f)
 {
-	return !s->attributes_len || s->attributes_len + f->attributes_len <= WIRE_ATTRIBUTES_ROOM;
+	size_t more = f->attributes_len - f->attributes_counted, all = f->sender->attributes_len;
+
+	return !more || !all || all + more <= WIRE_ATTRIBUTES_ROOM;
+}
+
+void send_file_count_attributes(struct send_file *f)
+{
+	f->sender->attributes_len += f->attributes_len - f->attributes_counted;
+	f->attributes_counted = f->attributes_len;
 }
 
 bool send_file_say_attributes(struct send_file *f)
 {
 	struct wire_record rec = { .type = WIRE_ATTRIBUTES };
 
+	if (f->begun && f->status == STATUS_OK) {
+		if (!send_file_has_attributes_room(f))
+			return false;
+		send_file_count_attributes(f);
+	}
 	while (f->status == STATUS_OK && f->attributes_said < f->attributes.len) {
 		rec.attributes.file = f->id;
 		rec.attributes.piece = f->attributes.blob + f->attributes_said;

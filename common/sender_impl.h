@@ -59,7 +59,7 @@ struct send_file {
 	uint64_t next_offset;         /* first byte not being filled */
 	uint64_t announced;           /* bytes named by DATA */
 	struct attributes attributes; /* read with it; gone when they are said */
-	size_t attributes_len, attributes_said;
+	size_t attributes_len, attributes_said, attributes_counted; /* counted: in the sender's sum */
 	char why[ATTRIBUTES_WHY_MAX];          /* they could not be read, or "" */
 	enum status status;                    /* first failure on this side */
 	bool asks;                             /* HAVE is waited for */
@@ -181,8 +181,9 @@ int sender_tree_open_below(struct sender *s, const char *path, int flags);
 /* sender_attributes.c */
 int send_file_read_attributes(struct send_file *f, int fd, const struct stat *st); /* worker; fills f->why on failure */
 bool send_file_start_attributes(struct send_file *f); /* of what has no bytes; false: there are none to be read */
-bool sender_has_attributes_room(const struct sender *s, const struct send_file *f); /* at the peer */
-bool send_file_say_attributes(struct send_file *f);                                 /* false: it has to wait */
+bool send_file_has_attributes_room(const struct send_file *f); /* at the peer */
+void send_file_count_attributes(struct send_file *f);          /* they take that room from now on */
+bool send_file_say_attributes(struct send_file *f);            /* false: it has to wait */
 
 /* sender_open.c: FILE_READY when that is done. */
 void send_file_open(struct send_file *f);

@@ -122,6 +122,20 @@ START_TEST(attributes_of_many_messages_arrive)
 }
 END_TEST
 
+/* Of files that the receiver is asked about before they are opened, too: with the hard link nothing else is under way. */
+START_TEST(files_that_were_asked_for_give_back_the_room_of_their_attributes)
+{
+	struct session_file *f = begin(_i, KEEP | WIRE_FILE_UPDATE);
+
+	f->ask = f->hard_links = true;
+	make_file("src/a", 10, 1);
+	ck_assert_int_eq(link("src/a", "src/d/b"), 0);
+	run(0);
+	session_done(&session);
+	ck_assert_uint_eq(look("root/dst/a").st_ino, look("root/dst/d/b").st_ino);
+}
+END_TEST
+
 START_TEST(attributes_not_asked_for_stay_behind)
 {
 	begin(_i, WIRE_FILE_PRESERVE);
@@ -258,6 +272,7 @@ Suite *engine_keep_suite(void)
 	tcase_add_checked_fixture(tc, tree_setup, tree_teardown);
 	tcase_add_loop_test(tc, attributes_of_files_and_directories_arrive, from, to);
 	tcase_add_loop_test(tc, attributes_of_many_messages_arrive, from, to);
+	tcase_add_loop_test(tc, files_that_were_asked_for_give_back_the_room_of_their_attributes, from, to);
 	tcase_add_loop_test(tc, attributes_not_asked_for_stay_behind, from, to);
 	tcase_add_loop_test(tc, further_names_become_hard_links, from, to);
 	tcase_add_loop_test(tc, further_names_are_files_if_links_are_not_wanted, from, to);
