@@ -2,7 +2,7 @@
 /*
  * One line a message, to standard error or, through a hook, to the journal. Thread-safe.
  * Text: lower case, no full stop, names in 'ticks'. Levels: err = an operation is lost, warning = carries on,
- * notice = start and stop, info = a line a file, debug = the rest.
+ * notice = start and stop, info = a line a session or, in a client with -v, a file, debug = the rest.
  */
 #ifndef RDCP_LOG_H
 #define RDCP_LOG_H

@@ -183,6 +183,7 @@ static const struct setting daemon_settings[] = {
 	{ "io-threads", read_count, offsetof(struct config, io_threads), 1, 64 },
 	{ "partial-age", read_time_or_never, offsetof(struct config, partial_age), SEC, 3650 * 86400 * SEC },
 	{ "metrics-file", read_path, offsetof(struct config, metrics_file), 0, 0 },
+	{ "log-files", read_yes, offsetof(struct config, log_files), 0, 0 },
 	{ "status-socket", read_path_or_none, offsetof(struct config, status_socket), 0, 0 },
 	{ NULL, NULL, 0, 0, 0 }
 };

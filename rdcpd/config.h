@@ -82,6 +82,7 @@ struct config {
 	uint64_t partial_age;    /* ns, of unfinished files that are removed; 0: none are */
 	char *status_socket;     /* NULL: the default; "": none */
 	char *metrics_file;      /* NULL: none */
+	bool log_files;          /* each file gets a line in the log */
 
 	struct config_export *exports; /* in order of appearance; never empty */
 	size_t export_count;

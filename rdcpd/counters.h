@@ -15,6 +15,7 @@
 /* Files settled; counted by journal_write(), which hears of each. */
 struct tally {
 	atomic_uint_least64_t files, failed;
+	uint64_t lines; /* about files, that are more than debug: see journal_write(); its own thread's */
 };
 
 struct counters {

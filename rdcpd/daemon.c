@@ -207,6 +207,7 @@ static int apply(struct daemon *d, struct config *config)
 	access_reload(d->access, config);
 	teller_apply(d->teller, config);
 	sweeper_apply(d->sweeper, config);
+	journal_log_files(config->log_files);
 	config_unref(d->config);
 	d->config = config;
 	sessions_end_unwelcome(&d->sessions, config);
@@ -324,6 +325,7 @@ static int set_up(struct daemon *d)
 		return r;
 	teller_apply(d->teller, d->config);
 	sweeper_apply(d->sweeper, d->config);
+	journal_log_files(d->config->log_files);
 	return 0;
 }
 

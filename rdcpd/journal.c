@@ -2,6 +2,10 @@
 /*
  * The sink of common/log.c that knows the journal. log_write() ends in the sink on the thread it was called on, so what the
  * line is about waits in thread-local variables. Nothing is allocated; a journal that does not answer is nobody's problem.
+ *
+ * Lines about single files can be many, and journald drops what a service writes beyond RateLimitBurst= of journald.conf(5). It
+ * counts debug, notice and info, warning, and err each for itself. So a line about a file is debug to the journal, and however many
+ * there are, the account of a session and the next session's lines are not dropped with them.
  */
 /* The place in the source says less than MESSAGE_ID, and would always be this file. */
 #define SD_JOURNAL_SUPPRESS_LOCATION
@@ -11,6 +15,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,10 +37,10 @@ static const struct kind {
 	[JOURNAL_SESSION_ENDED] = { "d53e0fda49194b7391593940add79402", LOG_NOTICE },
 	[JOURNAL_SESSION_FAILED] = { "d37e243d4efa4cac990c649faaf2346d", LOG_ERR },
 	[JOURNAL_SESSION_ACCOUNT] = { "2498150db86141d89a0f2ba06697d31d", LOG_NOTICE },
-	[JOURNAL_FILE_STORED] = { "7b3c54aebb5647ea89f8289844b82d5f", LOG_INFO },
-	[JOURNAL_FILE_SENT] = { "99e523c7ef374969b3e39859a61cc837", LOG_INFO },
-	[JOURNAL_TREE_STORED] = { "1cb65604d17d48c59676e0400fb54dff", LOG_INFO },
-	[JOURNAL_TREE_SENT] = { "e5b2404cd47c45bc93a08fd4efc6fa17", LOG_INFO },
+	[JOURNAL_FILE_STORED] = { "7b3c54aebb5647ea89f8289844b82d5f", LOG_DEBUG },
+	[JOURNAL_FILE_SENT] = { "99e523c7ef374969b3e39859a61cc837", LOG_DEBUG },
+	[JOURNAL_TREE_STORED] = { "1cb65604d17d48c59676e0400fb54dff", LOG_DEBUG },
+	[JOURNAL_TREE_SENT] = { "e5b2404cd47c45bc93a08fd4efc6fa17", LOG_DEBUG },
 	[JOURNAL_FILE_FAILED] = { "ded155d9ac784960bc0f1d68b0659d18", LOG_ERR },
 	[JOURNAL_REFUSED] = { "38592b3ab497481e9690477ffc1b810e", LOG_WARNING },
 	[JOURNAL_PARTIAL_REMOVED] = { "03f20bc4f7d64bd09dfbbf4d72f4fe01", LOG_NOTICE },
@@ -43,18 +48,25 @@ static const struct kind {
 };
 
 static int (*send_fields)(const struct iovec *iov, int n);
+static atomic_bool log_files;
 
 static _Thread_local const struct journal_session *session;
 /* what the line under way is about */
 static _Thread_local struct {
 	const char *message_id, *file;
 	uint64_t bytes;
+	bool one_of_many; /* a line about a file that went well, or the like */
 	const struct journal_account *account;
 } subject;
 
 const char *journal_message_id(enum journal_kind kind)
 {
 	return kinds[kind].message_id;
+}
+
+void journal_log_files(bool yes)
+{
+	atomic_store(&log_files, yes);
 }
 
 void journal_set_session(const struct journal_session *new_session)
@@ -111,7 +123,7 @@ static void sink(int level, const char *line)
 	struct fields f = { .count = 0 };
 
 	add(&f, "MESSAGE", line);
-	add_number(&f, "PRIORITY", (uint64_t)level);
+	add_number(&f, "PRIORITY", (uint64_t)(subject.one_of_many ? LOG_DEBUG : level));
 	add(&f, "SYSLOG_IDENTIFIER", "rdcpd");
 	add(&f, "MESSAGE_ID", subject.message_id);
 	if (session) {
@@ -138,8 +150,24 @@ static void count(enum journal_kind kind)
 		atomic_fetch_add_explicit(&session->tally->failed, 1, memory_order_relaxed);
 }
 
+/* One of many lines about files, as long as a session has not told enough of them: at `level`, then at the level of debug. */
+static int level_of_file(int level)
+{
+	if (level == LOG_DEBUG || !session || !session->tally)
+		return level;
+	return session->tally->lines++ < JOURNAL_FILES_TOLD ? level : LOG_DEBUG;
+}
+
+/* A line at the level of debug may be wanted all the same. */
+static int begin_line(int level)
+{
+	subject.one_of_many = level == LOG_DEBUG;
+	return subject.one_of_many && atomic_load_explicit(&log_files, memory_order_relaxed) ? LOG_INFO : level;
+}
+
 void journal_write(enum journal_kind kind, const char *file, uint64_t bytes, const char *fmt, ...)
 {
+	int level = begin_line(file ? level_of_file(kinds[kind].level) : kinds[kind].level);
 	char escaped[PATH_MAX];
 	va_list ap;
 
@@ -148,7 +176,7 @@ void journal_write(enum journal_kind kind, const char *file, uint64_t bytes, con
 	subject.file = file ? escape_name(file, escaped, sizeof(escaped)) : NULL;
 	subject.bytes = bytes;
 	va_start(ap, fmt);
-	log_writev(kinds[kind].level, fmt, ap);
+	log_writev(level, fmt, ap);
 	va_end(ap);
 	memset(&subject, 0, sizeof(subject));
 }
@@ -168,12 +196,24 @@ void journal_write_lost(struct subtrees *lost, const char *done)
 
 	for (const struct subtree *t = lost->newest; t; t = t->next)
 		if (t->entries)
-			log_err("%s", subtrees_say(sentence, sizeof(sentence), t->path, t->entries, done));
+			log_write(begin_line(level_of_file(LOG_ERR)), "%s",
+				  subtrees_say(sentence, sizeof(sentence), t->path, t->entries, done));
+	memset(&subject, 0, sizeof(subject));
 	subtrees_done(lost);
+}
+
+static void write_rest(void)
+{
+	uint64_t lines = session && session->tally ? session->tally->lines : 0;
+
+	if (lines > JOURNAL_FILES_TOLD && !atomic_load(&log_files))
+		log_err("%" PRIu64 " more lines about files that failed were left out, 'log-files = yes' keeps them",
+			lines - JOURNAL_FILES_TOLD);
 }
 
 void journal_write_account(const struct journal_account *a)
 {
+	write_rest();
 	subject.account = a;
 	journal_write(JOURNAL_SESSION_ACCOUNT, NULL, 0,
 		      "account: %s, %" PRIu64 " files, %" PRIu64 " failed, %" PRIu64 " bytes, %.3f s, %s",

@@ -38,6 +38,9 @@ bool journal_open(void);
 /* For tests: as if it were, with `send` in the place of sd_journal_sendv(3). */
 void journal_open_with(int (*send)(const struct iovec *iov, int n));
 
+/* Whether each file gets a line where it went well: log-files of rdcpd.conf(5). Otherwise only a debugging daemon writes them. */
+void journal_log_files(bool yes);
+
 /* Whose lines this thread writes; borrowed until it is called again, NULL: nobody's. */
 struct journal_session {
 	const char *id, *peer, *client;
@@ -45,7 +48,11 @@ struct journal_session {
 };
 void journal_set_session(const struct journal_session *session);
 
-/* Logs one line of that kind, at the kind's level. `file` may be NULL: then it has no FILE and no BYTES. */
+/*
+ * Logs one line of that kind, at the kind's level. `file` may be NULL: then it has no FILE and no BYTES. Of the lines about single
+ * files that have a higher level than debug a session gets JOURNAL_FILES_TOLD; the others are debug lines, too.
+ */
+#define JOURNAL_FILES_TOLD 100
 void journal_write(enum journal_kind kind, const char *file, uint64_t bytes, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 

@@ -285,7 +285,7 @@ static enum answer try_listing(struct serve *sv, struct serve_get *get)
 		return LATER;
 	if (get->status != STATUS_OK)
 		return NO_LISTING;
-	log_info("told the names in '%s'", escape_name(get->item.path, shown, sizeof(shown)));
+	log_debug("told the names in '%s'", escape_name(get->item.path, shown, sizeof(shown)));
 	free_get(pop_get(sv));
 	return ANSWERED;
 }

@@ -39,6 +39,8 @@ struct sweeper {
 	pthread_t thread;
 	struct config *run_config; /* of the run, its reference */
 	uint64_t run_removed;      /* its result */
+	struct journal_session run_fields;
+	struct tally run_tally;
 
 	pthread_mutex_t lock; /* over `stop` */
 	pthread_cond_t wake;
@@ -86,7 +88,9 @@ struct errand {
 static int run_errand(void *arg)
 {
 	struct errand *e = arg;
+	struct sweeper *s = e->sweep->owner;
 
+	journal_set_session(&s->run_fields);
 	e->go_on = sweep_directory(e->sweep, e->path);
 	return 0;
 }
@@ -146,6 +150,8 @@ static void *run_main(void *arg)
 	struct sweep *sweep = calloc(1, sizeof(*sweep));
 
 	be_modest();
+	s->run_tally = (struct tally){ 0 };
+	s->run_fields = (struct journal_session){ .tally = &s->run_tally };
 	if (sweep) {
 		clock_gettime(CLOCK_REALTIME, &sweep->before);
 		sweep->before.tv_sec -= (time_t)(s->run_config->partial_age / SEC);

@@ -180,13 +180,39 @@ daemon_log()
 	copy f "$host:$there/missing/f"
 	expect 1
 	await 5 daemon_says "missing/f' was not stored: no such file" || fail "the daemon says: $(tail -n 3 "$log")"
-	mkdir "$there/dir"
-	copy f "$host:$there/dir"
-	expect 0
-	await 5 daemon_says "dir/f', " || fail "the daemon says: $(tail -n 3 "$log")"
 	copy f "$host:/elsewhere"
 	expect 1
 	await 5 daemon_says "'/elsewhere' was not stored: not allowed" || fail "the daemon says: $(tail -n 3 "$log")"
+}
+
+# A line for each file only where it is wanted, and the account behind all that failed.
+daemon_log_of_many()
+{
+	local name
+
+	daemon_start
+	text f content
+	copy f "$host:$there/f"
+	expect_ok
+	await 5 daemon_says "account: push, 1 files, 0 failed" || fail "the daemon says: $(tail -n 3 "$log")"
+	! daemon_says "f'" || fail "the daemon says: $(<"$log")"
+	for name in {1..150}; do echo "$name"; done >list
+	copy --files-from=list "$host:$there" x
+	expect 1
+	await 5 daemon_says "account: pull, 0 files, 150 failed" || fail "the daemon says: $(tail -n 3 "$log")"
+	[ "$(daemon_count ' was not sent')" = 100 ] || fail "$(daemon_count ' was not sent') lines"
+	daemon_says "50 more lines about files that failed were left out" || fail "the daemon says: $(tail -n 3 "$log")"
+	daemon_stop
+	daemon_start 'log-files = yes'
+	copy f "$host:$there/f"
+	copy "$host:$there/f" g
+	expect_ok
+	await 5 daemon_says "account: pull" || fail "the daemon says: $(tail -n 3 "$log")"
+	daemon_says " stored '" && daemon_says " sent '" || fail "the daemon says: $(<"$log")"
+	copy --files-from=list "$host:$there" x
+	await 5 daemon_says "150 failed" || fail "the daemon says: $(tail -n 3 "$log")"
+	[ "$(daemon_count ' was not sent')" = 150 ] || fail "$(daemon_count ' was not sent') lines"
+	daemon_stop
 }
 
 output()
@@ -201,4 +227,5 @@ output()
 	run usage_errors_are_status_2 usage_errors
 	run help_and_version_are_on_stdout help_and_version
 	run daemon_log_names_failures daemon_log
+	run daemon_log_is_not_flooded daemon_log_of_many
 }

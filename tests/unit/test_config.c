@@ -48,6 +48,7 @@ START_TEST(smallest_file_gets_the_documented_defaults)
 	ck_assert_uint_eq(c->io_threads, 4);
 	ck_assert_uint_eq(c->partial_age, 7 * 86400 * SEC);
 	ck_assert_ptr_null(c->metrics_file);
+	ck_assert(!c->log_files);
 	ck_assert_ptr_null(c->status_socket);
 	ck_assert(!c->exports[0].writable);
 	config_unref(c);
@@ -61,7 +62,7 @@ START_TEST(every_key_is_read)
 		"[daemon]\n\tlisten = 10.0.0.1 , [fe80::1]:77\n  auth=key\ntransport = tcp\r\n"
 		"max-sessions = 5\nmax-pinned = 512m\nhandshake-timeout = 500ms\nidle-timeout = 2min\n"
 		"max-slot-size = 64K\nmax-slots = 8\nio-threads = 2\npartial-age = 2d\n"
-		"metrics-file = /m.prom\nstatus-socket = none\n"
+		"metrics-file = /m.prom\nstatus-socket = none\nlog-files = yes\n"
 		"[ export \t a ]\npath = @//a/./\naccess = read-write\n"
 		"[export b]\npath = @/b\naccess = read-only\nsetuid = yes\n"
 		"[client one]\nkey-file = @/one.key\nexports = b\n"
@@ -81,6 +82,7 @@ START_TEST(every_key_is_read)
 	ck_assert_uint_eq(c->io_threads, 2);
 	ck_assert_uint_eq(c->partial_age, 2 * 86400 * SEC);
 	ck_assert_str_eq(c->metrics_file, "/m.prom");
+	ck_assert(c->log_files);
 	ck_assert_str_eq(c->status_socket, "");
 	ck_assert_uint_eq(c->export_count, 2);
 	ck_assert_str_eq(c->exports[0].name, "a");

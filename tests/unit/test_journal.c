@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/subtrees.h"
 #include "rdcpd/journal.h"
 #include "rdcpd/reason.h"
 
@@ -43,6 +44,7 @@ static void teardown(void)
 {
 	journal_set_session(NULL);
 	journal_open_with(NULL);
+	journal_log_files(false);
 	log_set_context(NULL);
 }
 
@@ -76,9 +78,10 @@ START_TEST(a_line_about_a_file_names_it_once)
 	char want[256];
 
 	log_set_context("u 10.0.0.1");
+	journal_log_files(true);
 	journal_write(JOURNAL_FILE_STORED, "a\nMESSAGE=forged", 17, "stored '%s'", "a");
 	snprintf(want, sizeof(want),
-		 "MESSAGE=u 10.0.0.1: stored 'a'\nPRIORITY=6\nSYSLOG_IDENTIFIER=rdcpd\nMESSAGE_ID=%s\n"
+		 "MESSAGE=u 10.0.0.1: stored 'a'\nPRIORITY=7\nSYSLOG_IDENTIFIER=rdcpd\nMESSAGE_ID=%s\n"
 		 "FILE=a\\012MESSAGE=forged\nBYTES=17\n",
 		 journal_message_id(JOURNAL_FILE_STORED));
 	ck_assert_str_eq(sent, want);
@@ -136,6 +139,54 @@ START_TEST(files_are_counted_for_the_session_they_are_of)
 	journal_write(JOURNAL_SESSION_ENDED, NULL, 0, "ended");
 	ck_assert_uint_eq(counters_get(&tally.files), 2);
 	ck_assert_uint_eq(counters_get(&tally.failed), 1);
+}
+END_TEST
+
+START_TEST(files_that_went_well_have_no_line_unless_it_is_wanted)
+{
+	journal_write(JOURNAL_FILE_STORED, "f", 1, "stored");
+	journal_write(JOURNAL_FILE_SENT, "f", 1, "sent");
+	journal_write(JOURNAL_TREE_STORED, "f", 1, "stored");
+	journal_write(JOURNAL_TREE_SENT, "f", 1, "sent");
+	ck_assert_uint_eq(records, 0);
+	journal_log_files(true);
+	journal_write(JOURNAL_FILE_SENT, "f", 1, "sent");
+	ck_assert_uint_eq(records, 1);
+	/* for journald, which counts debug lines for themselves */
+	ck_assert_ptr_nonnull(strstr(sent, "\nPRIORITY=7\n"));
+	log_debug("this is not");
+	ck_assert_uint_eq(records, 1);
+}
+END_TEST
+
+/* However many files fail, what is said of the session comes through. */
+START_TEST(failures_of_a_session_are_told_up_to_a_limit)
+{
+	struct tally tally = { 0 };
+	struct journal_session session = { "u", "p", "c", &tally };
+	struct journal_account account = { .failed = 1000, .result = "partial" };
+	struct subtrees lost = { 0 };
+	char path[16];
+
+	journal_set_session(&session);
+	for (int i = 0; i < 500; i++)
+		journal_write(JOURNAL_FILE_FAILED, "f", 1, "failed");
+	for (int i = 0; i < 500; i++) {
+		snprintf(path, sizeof(path), "%d", i);
+		subtrees_add(&lost, path);
+		snprintf(path, sizeof(path), "%d/f", i);
+		journal_is_lost(&lost, path, false);
+	}
+	journal_write_lost(&lost, "sent");
+	ck_assert_uint_eq(records, JOURNAL_FILES_TOLD);
+	ck_assert_ptr_nonnull(strstr(sent, "\nPRIORITY=3\n"));
+	journal_write_account(&account);
+	ck_assert_uint_eq(records, JOURNAL_FILES_TOLD + 2);
+	ck_assert_ptr_nonnull(strstr(sent, "account: push, 0 files, 1000 failed"));
+	ck_assert_ptr_nonnull(strstr(sent, "\nPRIORITY=5\n"));
+	journal_log_files(true);
+	journal_write(JOURNAL_FILE_FAILED, "f", 1, "failed");
+	ck_assert_ptr_nonnull(strstr(sent, "\nPRIORITY=7\n"));
 }
 END_TEST
 
@@ -205,6 +256,8 @@ Suite *journal_suite(void)
 	tcase_add_test(tc, the_longest_names_and_lines_fit);
 	tcase_add_test(tc, another_thread_has_no_session);
 	tcase_add_test(tc, files_are_counted_for_the_session_they_are_of);
+	tcase_add_test(tc, files_that_went_well_have_no_line_unless_it_is_wanted);
+	tcase_add_test(tc, failures_of_a_session_are_told_up_to_a_limit);
 	tcase_add_test(tc, an_account_has_its_numbers_as_fields);
 	tcase_add_test(tc, reasons_have_names_of_their_own);
 	tcase_add_test(tc, each_kind_has_an_id_of_its_own);
