@@ -82,15 +82,16 @@ static void *watch(void *arg)
 	return arg;
 }
 
+/* What was ignored when we were started is for somebody else: nohup(1), trap '', a job that a script put into the background. */
 static void choose_signals(void)
 {
-	struct sigaction hangup;
+	static const int candidates[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction before;
 
 	sigemptyset(&ending);
-	sigaddset(&ending, SIGINT);
-	sigaddset(&ending, SIGTERM);
-	if (sigaction(SIGHUP, NULL, &hangup) < 0 || hangup.sa_handler != SIG_IGN)
-		sigaddset(&ending, SIGHUP);
+	for (size_t i = 0; i < ARRAY_SIZE(candidates); i++)
+		if (sigaction(candidates[i], NULL, &before) < 0 || before.sa_handler != SIG_IGN)
+			sigaddset(&ending, candidates[i]);
 	all = ending;
 	sigaddset(&all, SIGUSR1);
 #ifdef SIGINFO

@@ -16,8 +16,8 @@
 #define INTERRUPT_ORDERLY_NS 1500000000ULL /* from the signal: an end that takes longer is given up by the loop */
 
 /*
- * Once, before there is any other thread. From here SIGINT, SIGTERM, SIGHUP (unless it is ignored, as by nohup(1)) and
- * SIGUSR1 only come from here. -errno of eventfd(2) or pthread_create(3).
+ * Once, before there is any other thread. From here SIGINT, SIGTERM, SIGHUP (those that are not ignored, as by
+ * nohup(1)) and SIGUSR1 only come from here. -errno of eventfd(2) or pthread_create(3).
  */
 int interrupt_start(void);
 

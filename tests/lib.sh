@@ -257,10 +257,13 @@ collect_output()
 	[ "$status" != 124 ] || fail "rdcp was not done in time; $err"
 }
 
+# A script's shell starts what goes to the background with SIGINT ignored, and rdcp would leave it so.
+background=(env --default-signal=INT)
+
 # start_copy WORD...: in the background; sets client
 start_copy()
 {
-	"${prefix_rdcp[@]}" "$build/rdcp" --transport="$transport" -P "$port" "${identity[@]}" "$@" </dev/null \
+	"${background[@]}" "${prefix_rdcp[@]}" "$build/rdcp" --transport="$transport" -P "$port" "${identity[@]}" "$@" </dev/null \
 		>"$case_dir/out" 2>"$case_dir/err" {nap_fd}<&- &
 	client=$!
 	pids+=("$client")

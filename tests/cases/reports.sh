@@ -252,17 +252,18 @@ interrupted_twice()
 	after_a_hang
 }
 
-# nohup(1): a hang-up that is ignored stays ignored
-ignored_hangup()
+# nohup(1), trap '' in a script: a signal that is ignored stays ignored, and the others are not
+ignored_signal()
 {
-	pattern "$from/f" 3000000
-	prefix_rdcp=(env --ignore-signal=HUP)
+	local signal=$1 other=$2 code=$3
+
+	prefix_rdcp=(env --ignore-signal="$signal")
 	start_long_copy f g
-	kill -HUP "$client"
+	kill -"$signal" "$client"
 	kill -USR1 "$client"
 	await 5 said "iB/s, " || fail "it says: $(<"$case_dir/err")"
-	kill -TERM "$client"
-	end_long_copy 143
+	kill -"$other" "$client"
+	end_long_copy "$code" "interrupted, "
 }
 
 reports()
@@ -278,5 +279,7 @@ reports()
 	run interrupted_while_connecting_ends_in_time interrupted_while_connecting
 	run interrupted_while_it_syncs_ends_in_time interrupted_while_it_syncs
 	run interrupted_twice_ends_at_once interrupted_twice
-	both ignored_hangup_stays_ignored ignored_hangup
+	both ignored_hangup_stays_ignored ignored_signal HUP TERM 143
+	run ignored_interrupt_stays_ignored there_and_back push ignored_signal INT TERM 143
+	run ignored_end_stays_ignored there_and_back push ignored_signal TERM INT 130
 }

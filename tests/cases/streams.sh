@@ -101,7 +101,7 @@ temporary_in()
 # start_copy_of_input FIFO DEST: in the background
 start_copy_of_input()
 {
-	"$build/rdcp" --transport="$transport" -P "$port" "${identity[@]}" - "$host:$2" <"$1" >"$case_dir/out" \
+	"${background[@]}" "$build/rdcp" --transport="$transport" -P "$port" "${identity[@]}" - "$host:$2" <"$1" >"$case_dir/out" \
 		2>"$case_dir/err" 3>&- {nap_fd}<&- &
 	client=$!
 	pids+=("$client")
@@ -244,7 +244,7 @@ out_interrupted()
 	pattern "$there/f" 3000000
 	mkfifo p
 	exec 3<>p
-	"$build/rdcp" --transport="$transport" -P "$port" "${identity[@]}" "$host:$there/f" - </dev/null >p \
+	"${background[@]}" "$build/rdcp" --transport="$transport" -P "$port" "${identity[@]}" "$host:$there/f" - </dev/null >p \
 		2>"$case_dir/err" 3>&- {nap_fd}<&- &
 	client=$!
 	pids+=("$client")
