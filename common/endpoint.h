@@ -116,7 +116,7 @@ void endpoint_connect(struct endpoint *ep, const void *req, size_t len);
 /* -EADDRINUSE, -EADDRNOTAVAIL, -ENODEV, -EACCES ...; *ret_fault says why in words. */
 int endpoint_listen(const struct endpoint_transport *transport, const struct sockaddr *addr, socklen_t addr_len,
 		    struct endpoint_listener **ret_listener, struct endpoint_fault *ret_fault);
-int endpoint_listener_fd(const struct endpoint_listener *l); /* readable: call endpoint_listener_next() until 0 */
+int endpoint_listener_fd(const struct endpoint_listener *l); /* readable: call endpoint_listener_next() */
 void endpoint_listener_free(struct endpoint_listener *l);    /* NULL is fine; requests taken from it are lost */
 
 /* Somebody who wants to connect; nothing was allocated for it but this. */
@@ -127,7 +127,8 @@ struct endpoint_request {
 	size_t blob_len;
 };
 
-/* 1: a request (given to the caller); 0: none now; negative errno: the listener is dead (-ENODEV: its device went). */
+/* 1: a request (given to the caller); 0: none now, or enough for now: then the descriptor is still readable; negative errno: the
+ * listener is dead (-ENODEV: its device went). Takes moments, whatever strangers do. */
 int endpoint_listener_next(struct endpoint_listener *l, struct endpoint_request **ret_rq);
 
 /* Both consume the request. reject works, silently, when the peer is gone already. */

@@ -26,6 +26,7 @@
 #define RETRY_COUNT 7
 #define RNR_RETRY_COUNT 7 /* for ever: our credits never let it happen, and our deadlines end what does */
 #define BACKLOG 128
+#define EVENTS_PER_CALL 16 /* of a listener */
 
 /* ---- the event table ---------------------------------------------------------------------------------------- */
 
@@ -508,11 +509,11 @@ static int next_request(struct verbs_listener *l, struct endpoint_request **ret_
 
 static int verbs_listener_next(struct endpoint_listener *base, struct endpoint_request **ret_rq)
 {
-	int r;
+	int r = 0;
 
-	do
+	/* Events that are no requests do not keep us for ever: the channel stays readable. */
+	for (unsigned int i = 0; i < EVENTS_PER_CALL && r == 0; i++)
 		r = next_request((struct verbs_listener *)base, ret_rq);
-	while (r == 0);
 	return r == -EAGAIN ? 0 : r;
 }
 

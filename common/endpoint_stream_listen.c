@@ -25,7 +25,7 @@
 
 #define PENDING_MAX 64
 #define BACKLOG 128
-#define EVENTS_PER_CALL 64
+#define EVENTS_PER_CALL 16
 #define REQ_TIMEOUT (5 * SEC)
 
 /* Somebody connected who has not said what for. */

@@ -2,13 +2,12 @@
 /*
  * The main thread. A request passes, in this order: are we stopping or full; does its blob make sense; who is it (access.h);
  * is there memory for it. Only then does a session exist. Everything before that is arithmetic on the request itself, so that
- * strangers cost nothing.
+ * strangers cost little; and what is due to the administrator, signals, watchdog and status, is done before the next of them.
  */
 #include "daemon.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <netdb.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +22,7 @@
 #include "common/util.h"
 #include "journal.h"
 #include "listeners.h"
+#include "refusals.h"
 #include "sessions.h"
 #include "sweeper.h"
 #include "teller.h"
@@ -35,6 +35,7 @@ struct daemon {
 	struct access *access;
 	sd_event *event;
 	struct listeners *listeners;
+	struct refusals *refusals;
 	struct sessions sessions;
 	struct teller *teller;
 	struct sweeper *sweeper;
@@ -42,29 +43,6 @@ struct daemon {
 };
 
 /* ---- requests ----------------------------------------------------------------------------------------------- */
-
-static const char *peer_text(const struct endpoint_request *rq, char buf[static NI_MAXHOST])
-{
-	if (getnameinfo((const struct sockaddr *)&rq->peer, sizeof(rq->peer), buf, NI_MAXHOST, NULL, 0, NI_NUMERICHOST))
-		snprintf(buf, NI_MAXHOST, "?");
-	return buf;
-}
-
-/* What the log says may be more than what the client hears. */
-static void log_refusal(const struct endpoint_request *rq, const struct access_refusal *no)
-{
-	const struct wire_rej *rej = &no->rej;
-	char host[NI_MAXHOST], text[WIRE_REJ_TEXT_MAX + 1];
-
-	snprintf(text, sizeof(text), "%.*s", rej->text_len, rej->text);
-	journal_set_session(&(struct journal_session){ .peer = peer_text(rq, host), .client = no->client });
-	if (rej->reason == STATUS_AUTH_REQUIRED)
-		log_debug("%s: refused: %s", host, text);
-	else
-		journal_write(JOURNAL_REFUSED, NULL, 0, "%s: refused%s%s%s: %s", host, no->client ? ": client '" : "",
-			      no->client ? no->client : "", no->client ? "'" : "", no->why ? no->why : text);
-	journal_set_session(NULL);
-}
 
 static void reject(struct daemon *d, struct endpoint_request *rq, struct access_refusal *no)
 {
@@ -76,9 +54,8 @@ static void reject(struct daemon *d, struct endpoint_request *rq, struct access_
 		snprintf(rej->text, sizeof(rej->text), "%s", status_text(rej->reason));
 		rej->text_len = (uint8_t)strlen(rej->text);
 	}
-	if (rej->reason != STATUS_AUTH_REQUIRED) /* with that everybody begins */
-		teller_refused(d->teller, rej->reason);
-	log_refusal(rq, no);
+	teller_refused(d->teller, rej->reason);
+	refusals_log(d->refusals, rq, no);
 	n = wire_encode_rej(rej, blob, sizeof(blob));
 	endpoint_request_reject(rq, blob, n < 0 ? 0 : (size_t)n);
 }
@@ -277,16 +254,29 @@ static int block_signals(void)
 	return -pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
+/* Before anything else that is due; those who want to connect come last (listener.c). */
+static int add_signal(struct daemon *d, int signal, sd_event_signal_handler_t handler)
+{
+	sd_event_source *source;
+	int r = sd_event_add_signal(d->event, &source, signal, handler, d);
+
+	if (r >= 0)
+		r = sd_event_source_set_priority(source, SD_EVENT_PRIORITY_IMPORTANT);
+	if (r >= 0)
+		r = sd_event_source_set_floating(source, true);
+	return r;
+}
+
 static int add_sources(struct daemon *d)
 {
 	int r = sd_event_default(&d->event);
 
 	if (r >= 0)
-		r = sd_event_add_signal(d->event, NULL, SIGTERM, on_signal, d);
+		r = add_signal(d, SIGTERM, on_signal);
 	if (r >= 0)
-		r = sd_event_add_signal(d->event, NULL, SIGINT, on_signal, d);
+		r = add_signal(d, SIGINT, on_signal);
 	if (r >= 0)
-		r = sd_event_add_signal(d->event, NULL, SIGHUP, on_reload, d);
+		r = add_signal(d, SIGHUP, on_reload);
 	if (r >= 0)
 		r = sd_event_add_io(d->event, NULL, d->sessions.finished_fd, EPOLLIN, on_session_finished, d);
 	if (r >= 0)
@@ -314,6 +304,8 @@ static int set_up(struct daemon *d)
 	if (r == 0)
 		r = add_sources(d);
 	if (r >= 0)
+		r = refusals_new(d->event, &d->refusals);
+	if (r >= 0)
 		r = listeners_new(d->event, on_request, d, &d->listeners);
 	if (r >= 0)
 		r = listeners_apply(d->listeners, d->config);
@@ -334,6 +326,7 @@ static void tear_down(struct daemon *d)
 	sweeper_free(d->sweeper);
 	teller_free(d->teller);
 	listeners_free(d->listeners);
+	refusals_free(d->refusals);
 	sd_event_unref(d->event);
 	sessions_done(&d->sessions);
 	access_free(d->access);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-/* Takes connection requests off one endpoint listener, as many as there are whenever its descriptor is readable. */
+/*
+ * Takes connection requests off one endpoint listener, whenever its descriptor is readable and nothing else is to be done: anybody can
+ * send requests faster than they are answered. So it is a few at a time, and the loop looks at all its other sources before the next.
+ */
 #include "listener.h"
 
 #include <errno.h>
@@ -7,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+
+#define REQUESTS_PER_TURN 16
 
 struct listener {
 	struct endpoint_listener *listener;
@@ -20,10 +25,13 @@ static int on_readable(sd_event_source *source, int fd, uint32_t revents, void *
 {
 	struct listener *l = userdata;
 	struct endpoint_request *rq;
-	int r;
+	int r = 1;
 
-	while ((r = endpoint_listener_next(l->listener, &rq)) > 0)
-		l->events->request(l->owner, rq);
+	for (unsigned int i = 0; i < REQUESTS_PER_TURN && r > 0; i++) {
+		r = endpoint_listener_next(l->listener, &rq);
+		if (r > 0)
+			l->events->request(l->owner, rq);
+	}
 	if (r < 0) {
 		sd_event_source_set_enabled(source, SD_EVENT_OFF);
 		l->events->failed(l->owner, l, r);
@@ -46,6 +54,8 @@ int listener_new(sd_event *event, const struct endpoint_transport *transport, co
 	r = endpoint_listen(transport, (const struct sockaddr *)&address->addr, address->len, &l->listener, ret_fault);
 	if (r == 0)
 		r = sd_event_add_io(event, &l->source, endpoint_listener_fd(l->listener), EPOLLIN, on_readable, l);
+	if (r >= 0)
+		r = sd_event_source_set_priority(l->source, SD_EVENT_PRIORITY_IDLE);
 	if (r < 0) {
 		listener_free(l);
 		return r;

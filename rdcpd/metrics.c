@@ -18,6 +18,12 @@ static void gauge(FILE *out, const char *name, const char *help, uint64_t value)
 	fprintf(out, "%s %" PRIu64 "\n", name, value);
 }
 
+static void counter(FILE *out, const char *name, const char *help, uint64_t value)
+{
+	head(out, name, "counter", help);
+	fprintf(out, "%s %" PRIu64 "\n", name, value);
+}
+
 static void by_way(FILE *out, const char *name, const char *help, const uint64_t values[static METRICS_WAYS])
 {
 	head(out, name, "counter", help);
@@ -65,9 +71,9 @@ void metrics_print(const struct metrics *m, FILE *out)
 		  m->ended);
 	by_reason(out, "rdcpd_refusals_total", "reason", "Connections that never became a session, by why.",
 		  STATUS_BAD_KEY, m->refused);
+	counter(out, "rdcpd_challenges_total", "Connections without a proof, told what to prove.", m->challenged);
 	by_way(out, "rdcpd_bytes_total", "Bytes of files moved.", m->bytes);
 	print_files(m, out);
-	head(out, "rdcpd_partial_files_removed_total", "counter",
-	     "Unfinished files that had been left behind, removed.");
-	fprintf(out, "rdcpd_partial_files_removed_total %" PRIu64 "\n", m->partials_removed);
+	counter(out, "rdcpd_partial_files_removed_total", "Unfinished files that had been left behind, removed.",
+		m->partials_removed);
 }

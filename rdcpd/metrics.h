@@ -21,6 +21,7 @@ struct metrics {
 	uint64_t started[METRICS_WAYS];                               /* sessions */
 	uint64_t ended[REASON_COUNT];                                 /* sessions, by how */
 	uint64_t refused[REASON_COUNT];                               /* connections, by why */
+	uint64_t challenged;                                          /* connections without a proof */
 	uint64_t bytes[METRICS_WAYS], files[METRICS_WAYS], failed[METRICS_WAYS];
 	uint64_t partials_removed;
 };

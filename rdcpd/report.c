@@ -37,6 +37,9 @@ static void text_begin(FILE *out, const struct report_daemon *d)
 		RDCP_VERSION, format_age(d->seconds, age), d->stopping ? ", stopping" : "", d->sessions,
 		d->max_sessions, format_size(d->pinned, pinned), format_size(d->max_pinned, most), d->listening,
 		d->listening == 1 ? "" : "es", format_size(d->in, in), format_size(d->out, bytes_out));
+	if (d->refused)
+		fprintf(out, "%" PRIu64 " connection%s refused since the start\n", d->refused,
+			d->refused == 1 ? "" : "s");
 }
 
 static void text_session(FILE *out, const struct report_session *s, bool first)
@@ -91,9 +94,10 @@ static void json_begin(FILE *out, const struct report_daemon *d)
 	fprintf(out,
 		",\n  \"seconds\": %.3f,\n  \"stopping\": %s,\n  \"listening\": %u,\n  \"max_sessions\": %u,\n"
 		"  \"pinned\": %" PRIu64 ",\n  \"max_pinned\": %" PRIu64 ",\n  \"bytes_in\": %" PRIu64
-		",\n  \"bytes_out\": %" PRIu64 ",\n  \"sessions\": [",
+		",\n  \"bytes_out\": %" PRIu64 ",\n  \"refused\": %" PRIu64 ",\n  \"challenged\": %" PRIu64
+		",\n  \"sessions\": [",
 		d->seconds, d->stopping ? "true" : "false", d->listening, d->max_sessions, d->pinned, d->max_pinned,
-		d->in, d->out);
+		d->in, d->out, d->refused, d->challenged);
 }
 
 static void json_session(FILE *out, const struct report_session *s, bool first)

@@ -36,7 +36,9 @@ struct report_daemon {
 	unsigned int listening; /* addresses */
 	unsigned int sessions, max_sessions;
 	uint64_t pinned, max_pinned;
-	uint64_t in, out; /* bytes of files since the start */
+	uint64_t in, out;    /* bytes of files since the start */
+	uint64_t refused;    /* connections that never became a session */
+	uint64_t challenged; /* connections without a proof: with that everybody begins */
 	bool stopping;
 };
 

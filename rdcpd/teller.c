@@ -36,8 +36,9 @@ struct teller {
 	char line[STATUS_LINE_SIZE];
 	struct status_socket *socket;
 	struct metrics_file *file;
-	bool soon; /* the metrics timer was moved forward */
-	uint64_t refused[REASON_COUNT];
+	bool soon;                      /* the metrics timer was moved forward */
+	uint64_t refused[REASON_COUNT]; /* by why; `refusals` is their sum */
+	uint64_t refusals, challenged;
 	uint64_t partials_removed;
 };
 
@@ -74,6 +75,8 @@ static void render_status(void *owner, bool json, FILE *out)
 		.max_sessions = t->config->max_sessions,
 		.pinned = t->sessions->pinned,
 		.max_pinned = t->config->max_pinned,
+		.refused = t->refusals,
+		.challenged = t->challenged,
 		.stopping = t->stopping,
 	};
 
@@ -106,6 +109,7 @@ static void write_metrics(struct teller *t)
 		.max_sessions = t->config->max_sessions,
 		.max_pinned = t->config->max_pinned,
 		.listening = listeners_served(t->listeners),
+		.challenged = t->challenged,
 		.partials_removed = t->partials_removed,
 	};
 	char *text = NULL;
@@ -183,6 +187,11 @@ void teller_apply(struct teller *t, struct config *config)
 
 void teller_refused(struct teller *t, unsigned int reason)
 {
+	if (reason == STATUS_AUTH_REQUIRED) { /* with that everybody begins */
+		t->challenged++;
+		return;
+	}
+	t->refusals++;
 	t->refused[reason < REASON_COUNT ? reason : STATUS_FAILED]++;
 }
 

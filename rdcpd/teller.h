@@ -22,9 +22,9 @@ void teller_free(struct teller *t); /* NULL is fine */
 void teller_apply(struct teller *t, struct config *config);
 
 /* What it cannot see by itself. */
-void teller_refused(struct teller *t, unsigned int reason);
-void teller_changed(struct teller *t);                 /* a session began or ended */
-void teller_swept(struct teller *t, uint64_t removed); /* unfinished files */
+void teller_refused(struct teller *t, unsigned int reason); /* or only challenged, see reason.h */
+void teller_changed(struct teller *t);                      /* a session began or ended */
+void teller_swept(struct teller *t, uint64_t removed);      /* unfinished files */
 void teller_stopping(struct teller *t);
 
 #endif

@@ -3,7 +3,7 @@
 #
 # Clients that mean no good, see tests/hostile: the daemon lives, keeps nothing of them, and serves the next good one.
 
-# besieged_daemon: wants a key, has few places, and is not patient
+# besieged_daemon [LINE...]: wants a key, has few places, and is not patient
 besieged_daemon()
 {
 	# memory that was freed is to be free again, or its size would tell nothing
@@ -14,7 +14,7 @@ besieged_daemon()
 [client good]
 key-file = $case_dir/key
 exports = srv"
-	daemon_start "max-sessions = 8" "handshake-timeout = 2" "idle-timeout = 5"
+	daemon_start "max-sessions = 8" "handshake-timeout = 2" "idle-timeout = 5" "$@"
 	text f content
 	good_copy
 	await 10 at_rest "$daemon" 1000 "$idle_tasks" || fail "the first session does not end"
@@ -121,6 +121,50 @@ strangers_without_a_key()
 	expect_peace
 }
 
+# with so many keys each wrong proof costs the daemon something; it does not keep it from what else it is to do
+strangers_by_the_thousand()
+{
+	local crowd lines began i
+
+	need python3
+	for ((i = 0; i < 50; i++)); do
+		"$build/rdcpd" --generate-key "$case_dir/key$i" >/dev/null || fail "no key"
+		exports+="
+[client other$i]
+key-file = $case_dir/key$i"
+	done
+	besieged_daemon "status-socket = $case_dir/status.sock"
+	began=$SECONDS
+	timeout -k 5 $((120 * slow)) "$build/hostile" -t "$transport" -n 1000000 -w 64 forge "$host" "$port" \
+		>"$case_dir/crowd" 2>&1 &
+	crowd=$!
+	pids+=("$crowd")
+	await 10 refused_at_least 500 || fail "nobody is refused: $said"
+	for i in 1 2 3; do
+		said=$(timeout $((2 * slow)) "$build/rdcpd" -c "$conf" --status 2>&1) || fail "the daemon does not say how it is: $said"
+		# whoever has a key gets in, after a try or two of the kernel's to connect
+		good_copy
+	done
+	kill -HUP "$daemon"
+	await 5 daemon_says 'configuration reloaded' || fail "it does not read its configuration again"
+	! gone "$crowd" || fail "they are gone already: $(<"$case_dir/crowd")"
+	refused_at_least 1000 || fail "refused: $said"
+	daemon_says 'more connections within a second' || fail "no line tells how many have none"
+	lines=$(daemon_count ': refused')
+	[ "$lines" -le $((6 * (SECONDS - began + 1))) ] || fail "$lines lines about refusals in $((SECONDS - began)) s"
+	kill -KILL "$crowd"
+	wait "$crowd" 2>/dev/null
+	tally=$(<"$case_dir/crowd")
+	expect_peace
+}
+
+# sets said
+refused_at_least()
+{
+	said=$(timeout 20 "$build/rdcpd" -c "$conf" --status --json 2>&1) || return 1
+	[ "$(python3 -c 'import json, sys; print(json.load(sys.stdin)["refused"])' <<<"$said")" -ge "$1" ]
+}
+
 strangers_that_say_nothing()
 {
 	[ "$transport" = tcp ] || skip "on RDMA nobody is there before its request"
@@ -179,6 +223,7 @@ hostile()
 {
 	run hostile_garbage strangers_with_garbage
 	run hostile_flood strangers_without_a_key
+	run hostile_thousands strangers_by_the_thousand
 	run hostile_strangers strangers_that_say_nothing
 	run hostile_leave clients_that_leave
 	run hostile_silent clients_that_say_nothing

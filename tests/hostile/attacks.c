@@ -22,19 +22,24 @@ static size_t garbage_request(struct caller *c, uint8_t blob[static WIRE_REQ_SIZ
 	return 1 + below(crowd, (unsigned int)len);
 }
 
-/* ---- flood: REQs without a proof, or with a wrong one --------------------------------------------------------- */
+/* ---- forge: nothing but wrong proofs, which cost the most to look at ------------------------------------------- */
 
-static size_t flood_request(struct caller *c, uint8_t blob[static WIRE_REQ_SIZE], size_t len)
+static size_t forge_request(struct caller *c, uint8_t blob[static WIRE_REQ_SIZE], size_t len)
 {
 	struct wire_req req = c->req;
 
-	if (one_in(c->crowd, 2))
-		return len;
 	req.flags |= WIRE_MAC;
 	for (unsigned int i = 0; i < WIRE_MAC_SIZE; i++)
 		req.mac[i] = (uint8_t)crowd_random(c->crowd);
 	wire_encode_req(&req, blob, len);
 	return len;
+}
+
+/* ---- flood: REQs without a proof, or with a wrong one --------------------------------------------------------- */
+
+static size_t flood_request(struct caller *c, uint8_t blob[static WIRE_REQ_SIZE], size_t len)
+{
+	return one_in(c->crowd, 2) ? len : forge_request(c, blob, len);
 }
 
 /* ---- leave: gone at any moment of the handshake --------------------------------------------------------------- */
@@ -166,6 +171,7 @@ static void mutate_record(struct caller *c, const struct wire_record *rec)
 
 static const struct attack attacks[] = {
 	{ .name = "garbage", .request = garbage_request },
+	{ .name = "forge", .request = forge_request },
 	{ .name = "flood", .request = flood_request },
 	{ .name = "leave", .proves = true, .requested = leave_requested, .connected = leave, .tired = leave },
 	{ .name = "silent", .proves = true, .connected = say_nothing },
@@ -177,7 +183,7 @@ static const struct attack attacks[] = {
 	  .tired = leave },
 };
 
-const char attack_names[] = "garbage, flood, leave, silent, mutate, strangers";
+const char attack_names[] = "garbage, forge, flood, leave, silent, mutate, strangers";
 
 const struct attack *attack_find(const char *name)
 {

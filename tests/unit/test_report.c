@@ -16,7 +16,9 @@ static const struct report_daemon idle = { .since = { 1700000000, 123456789 },
 					   .pinned = 0,
 					   .max_pinned = 2 * GIB,
 					   .in = 5,
-					   .out = 7 };
+					   .out = 7,
+					   .refused = 3,
+					   .challenged = 9 };
 
 /* Without the lines of version and pid; freed by the caller. */
 static char *print(const struct report_format *f, const struct report_daemon *d, const struct report_session *s,
@@ -65,6 +67,8 @@ START_TEST(a_daemon_without_sessions_is_an_empty_list)
 					   "  \"max_pinned\": 2147483648,\n"
 					   "  \"bytes_in\": 5,\n"
 					   "  \"bytes_out\": 7,\n"
+					   "  \"refused\": 3,\n"
+					   "  \"challenged\": 9,\n"
 					   "  \"sessions\": [\n"
 					   "  ]\n"
 					   "}\n"));
