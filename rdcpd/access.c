@@ -18,10 +18,16 @@
 
 static_assert(ACCESS_RELATIVE_MAX > WIRE_PATH_MAX, "a relative path is never longer than what came");
 
-/* An accepted uuid. Its challenge was of `epoch` or the epoch before. */
+#define PROVER_SIZE 16
+
+/*
+ * An accepted uuid, and whose key proved it: ids travel in the clear, so one client may know that of another and must not be able to
+ * use it up. Its challenge was of `epoch` or the epoch before.
+ */
 struct seen {
 	uint64_t epoch;
 	uint8_t uuid[WIRE_UUID_SIZE];
+	uint8_t prover[PROVER_SIZE]; /* stands for the key */
 };
 
 struct access {
@@ -125,15 +131,34 @@ static void forget_old(struct access *a, uint64_t epoch)
 	memmove(a->seen, a->seen + old, a->seen_count * sizeof(a->seen[0]));
 }
 
-static bool was_seen(const struct access *a, const uint8_t uuid[static WIRE_UUID_SIZE])
+/* What stands for a key, without being one. Good until the secret is replaced, with which all that was seen is forgotten. */
+static void make_prover(const struct access *a, const struct key *key, uint8_t ret[static PROVER_SIZE])
 {
+	static const uint8_t label[6] = "prover"; /* without the NUL */
+	crypto_auth_hmacsha256_state state;
+	uint8_t mac[crypto_auth_hmacsha256_BYTES];
+
+	crypto_auth_hmacsha256_init(&state, a->secret, sizeof(a->secret));
+	crypto_auth_hmacsha256_update(&state, label, sizeof(label));
+	crypto_auth_hmacsha256_update(&state, key->bytes, sizeof(key->bytes));
+	crypto_auth_hmacsha256_final(&state, mac);
+	memcpy(ret, mac, PROVER_SIZE);
+	sodium_memzero(&state, sizeof(state));
+}
+
+static bool was_seen(const struct access *a, const uint8_t uuid[static WIRE_UUID_SIZE], const struct key *key)
+{
+	uint8_t prover[PROVER_SIZE];
+
+	make_prover(a, key, prover);
 	for (size_t i = 0; i < a->seen_count; i++)
-		if (!memcmp(a->seen[i].uuid, uuid, WIRE_UUID_SIZE))
+		if (!memcmp(a->seen[i].uuid, uuid, WIRE_UUID_SIZE) &&
+		    !memcmp(a->seen[i].prover, prover, PROVER_SIZE))
 			return true;
 	return false;
 }
 
-static void remember(struct access *a, uint64_t epoch, const uint8_t uuid[static WIRE_UUID_SIZE])
+static void remember(struct access *a, uint64_t epoch, const uint8_t uuid[static WIRE_UUID_SIZE], const struct key *key)
 {
 	struct seen *s;
 
@@ -146,6 +171,7 @@ static void remember(struct access *a, uint64_t epoch, const uint8_t uuid[static
 	s = &a->seen[a->seen_count++];
 	s->epoch = epoch;
 	memcpy(s->uuid, uuid, WIRE_UUID_SIZE);
+	make_prover(a, key, s->prover);
 }
 
 /* ---- REQ -------------------------------------------------------------------------------------------------------- */
@@ -201,7 +227,7 @@ static enum access_verdict check_proof(struct access *a, const struct wire_req *
 	}
 	/* only now: a stranger can neither fill the memory nor ask what is in it */
 	forget_old(a, epoch);
-	if (was_seen(a, req->uuid)) {
+	if (was_seen(a, req->uuid, &match.key->key)) {
 		no->client = match.client->name;
 		memset(no->rej.challenge, 0, WIRE_MAC_SIZE);
 		return refuse(no, STATUS_NOT_ALLOWED, "this transfer id was used before: connect with a new one");
@@ -232,7 +258,7 @@ enum access_verdict access_check(struct access *a, const struct wire_req *req,
 	make_challenge(a, epoch - 1, &from, req->uuid, challenges[1]);
 	if (check_proof(a, req, req_head, peer, epoch, challenges, &match, ret_no) == ACCESS_REFUSE)
 		return ACCESS_REFUSE;
-	remember(a, epoch, req->uuid);
+	remember(a, epoch, req->uuid, &match.key->key);
 	return grant(a, &match, req, peer, ret_grant);
 }
 

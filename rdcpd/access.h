@@ -10,12 +10,12 @@
  *   challenge = HMAC(secret, "challenge" || epoch || client address without port || uuid)
  *
  * The secret is random and lives in this struct; an epoch lasts ACCESS_EPOCH seconds, and the one before
- * counts as well, so that a challenge is good for 30 to 60 seconds. A uuid that was accepted is refused
- * while its challenge could still be made: a REQ that was listened to cannot be used again. That memory is
- * bounded. When it is full the secret is replaced, and every challenge under way dies with it: clients have
+ * counts as well, so that a challenge is good for 30 to 60 seconds. A uuid that was accepted by a key is refused
+ * with that key while its challenge could still be made: a REQ that was listened to cannot be used again. With another
+ * key it is another uuid: nobody can use up an id that is somebody else's. That memory is bounded. When it is full the secret is replaced, and every challenge under way dies with it: clients have
  * to ask again, nobody gets in twice.
  *
- * A uuid is spent when it is accepted, whatever becomes of the session after that. So ask for limits (busy,
+ * A uuid is spent, for its key, when it is accepted, whatever becomes of the session after that. So ask for limits (busy,
  * stopping) first, and a client takes a new uuid for every connection it makes.
  *
  * access_resolve(), by a session for each path its peer sends, on any thread: which export is it in? That

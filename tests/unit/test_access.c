@@ -343,6 +343,19 @@ START_TEST(a_replay_with_a_younger_challenge_for_the_same_uuid_is_refused)
 }
 END_TEST
 
+START_TEST(another_key_holder_cannot_use_up_an_id_that_it_has_seen)
+{
+	struct attempt alice, bob;
+
+	challenge(&alice, 1, 0xa1, NOW);
+	challenge(&bob, 1, 0xb0, NOW);
+	expect_accepted(&bob, NOW, "bob");
+	expect_accepted(&alice, NOW, "alice");
+	expect_refused(&bob, NOW, STATUS_NOT_ALLOWED);
+	expect_refused(&alice, NOW, STATUS_NOT_ALLOWED);
+}
+END_TEST
+
 START_TEST(a_challenge_of_another_daemon_is_refused)
 {
 	struct access *other;
@@ -540,6 +553,7 @@ static void add_tests(TCase *tc)
 	tcase_add_test(tc, a_challenge_of_the_first_seconds_works);
 	tcase_add_test(tc, a_replay_is_refused_until_its_challenge_is_dead);
 	tcase_add_test(tc, a_replay_with_a_younger_challenge_for_the_same_uuid_is_refused);
+	tcase_add_test(tc, another_key_holder_cannot_use_up_an_id_that_it_has_seen);
 	tcase_add_test(tc, a_challenge_of_another_daemon_is_refused);
 	tcase_add_test(tc, a_full_memory_kills_every_challenge_and_lets_no_replay_in);
 	tcase_add_test(tc, a_memory_of_old_uuids_makes_room_for_new_ones);
