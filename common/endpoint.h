@@ -131,7 +131,7 @@ struct endpoint_request {
  * listener is dead (-ENODEV: its device went). Takes moments, whatever strangers do. */
 int endpoint_listener_next(struct endpoint_listener *l, struct endpoint_request **ret_rq);
 
-/* Both consume the request. reject works, silently, when the peer is gone already. */
+/* Both consume the request, but for an accept that fails. reject works, silently, when the peer is gone already. */
 void endpoint_request_reject(struct endpoint_request *rq, const void *rej, size_t len);
 int endpoint_request_accept(struct endpoint_request *rq, struct loop *loop, uint64_t timeout_ns,
 			    const struct endpoint_events *events, void *owner, struct endpoint **ret_ep);

@@ -65,7 +65,7 @@ struct endpoint_transport {
 	int (*listener_next)(struct endpoint_listener *l, struct endpoint_request **ret_rq);
 	void (*listener_free)(struct endpoint_listener *l);
 	void (*request_reject)(struct endpoint_request *rq, const void *rej, size_t len);
-	/* Takes the request onto this thread and loop; RESOLVED. On failure the request is gone as well. */
+	/* Takes the request onto this thread and loop; RESOLVED. A failure leaves it as it was, to be rejected. */
 	int (*request_accept)(struct endpoint_request *rq, struct loop *loop, struct endpoint **ret_ep);
 };
 

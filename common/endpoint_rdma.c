@@ -6,8 +6,7 @@
  * message that names it is, and its completion completes everything posted before it: the ring `posted` is the send
  * queue in order. Queues are sized for all that can be outstanding, so posting never runs out of room.
  *
- * rdma-core reports in three ways (negative or positive errno as the result, -1 and errno, NULL and errno). Above this
- * file there is one: a negative errno.
+ * rdma-core fails in several ways, endpoint_rdma_calls.h makes them one: a negative errno.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -48,7 +47,8 @@ void verbs_limits(const struct endpoint *ep, struct endpoint_limits *ret_limits)
 	unsigned int by_qp, by_cq;
 
 	*ret_limits = (struct endpoint_limits){ .max_write = MIB, .max_slots = 32, .max_receives = 16 };
-	if (ibv_query_device(v->id->verbs, &device) || ibv_query_port(v->id->verbs, v->id->port_num, &port))
+	if (verbs_call(ibv_query_device(v->id->verbs, &device)) < 0 ||
+	    verbs_call(ibv_query_port(v->id->verbs, v->id->port_num, &port)) < 0)
 		return;
 	by_qp = clamp_depth(device.max_qp_wr, ENDPOINT_SENDS, 1U << SLAB_MAX_SLOTS_LOG2);
 	by_cq = clamp_depth(device.max_cqe, ENDPOINT_SENDS + ENDPOINT_MAX_RECEIVES, 1U << SLAB_MAX_SLOTS_LOG2);
@@ -71,12 +71,12 @@ static uint64_t memlock_limit(void)
 static struct ibv_mr *register_memory(struct verbs_endpoint *v, void *addr, size_t len, int access,
 				      struct endpoint_fault *ret_fault)
 {
-	struct ibv_mr *mr = ibv_reg_mr(v->pd, addr, len, access);
+	struct ibv_mr *mr;
 	int r;
 
+	mr = verbs_make(ibv_reg_mr(v->pd, addr, len, access), &r);
 	if (mr)
 		return mr;
-	r = errno ? -errno : -ENOMEM;
 	if ((r == -ENOMEM || r == -EAGAIN) && memlock_limit() != UINT64_MAX) {
 		endpoint_fault_set(ret_fault, ENDPOINT_MEMLOCK, r, "registering %zu bytes with a limit of %llu", len,
 				   (unsigned long long)memlock_limit());
@@ -107,18 +107,18 @@ static int make_cq(struct verbs_endpoint *v)
 	int entries = (int)(v->slots + ENDPOINT_SENDS + v->base.receives);
 	int r;
 
-	v->cq_channel = ibv_create_comp_channel(v->id->verbs);
+	v->cq_channel = verbs_make(ibv_create_comp_channel(v->id->verbs), &r);
 	if (!v->cq_channel)
-		return fail(-errno, "ibv_create_comp_channel");
+		return fail(r, "ibv_create_comp_channel");
 	r = verbs_set_nonblocking(v->cq_channel->fd);
 	if (r < 0)
 		return r;
-	v->cq = ibv_create_cq(v->id->verbs, entries, v, v->cq_channel, 0);
+	v->cq = verbs_make(ibv_create_cq(v->id->verbs, entries, v, v->cq_channel, 0), &r);
 	if (!v->cq)
-		return fail(-errno, "ibv_create_cq of %d entries", entries);
-	r = ibv_req_notify_cq(v->cq, 0);
-	if (r)
-		return fail(-abs(r), "ibv_req_notify_cq");
+		return fail(r, "ibv_create_cq of %d entries", entries);
+	r = verbs_call(ibv_req_notify_cq(v->cq, 0));
+	if (r < 0)
+		return fail(r, "ibv_req_notify_cq");
 	return watch(v, &v->cq_source, v->cq_channel->fd, on_cq_event);
 }
 
@@ -133,9 +133,10 @@ static int make_qp(struct verbs_endpoint *v)
 			 .max_recv_sge = 1 },
 		.qp_type = IBV_QPT_RC,
 	};
+	int r = verbs_call(rdma_create_qp(v->id, v->pd, &attr));
 
-	if (rdma_create_qp(v->id, v->pd, &attr) < 0)
-		return fail(-errno, "rdma_create_qp for %u + %u requests", attr.cap.max_send_wr, attr.cap.max_recv_wr);
+	if (r < 0)
+		return fail(r, "rdma_create_qp for %u + %u requests", attr.cap.max_send_wr, attr.cap.max_recv_wr);
 	return 0;
 }
 
@@ -174,14 +175,11 @@ int verbs_register_slab(struct endpoint *ep, const struct slab *slab, bool remot
 void verbs_set_rnr_timer(struct verbs_endpoint *v)
 {
 	struct ibv_qp_attr attr = { .min_rnr_timer = MIN_RNR_TIMER };
-	int r;
 
 	/* iWARP has no such thing: TCP flow control does that work. */
 	if (v->id->verbs->device->transport_type == IBV_TRANSPORT_IWARP)
 		return;
-	r = ibv_modify_qp(v->id->qp, &attr, IBV_QP_MIN_RNR_TIMER);
-	if (r)
-		log_debug("min_rnr_timer cannot be set: %s, ignoring", strerror(abs(r)));
+	verbs_ignore("setting min_rnr_timer", verbs_call(ibv_modify_qp(v->id->qp, &attr, IBV_QP_MIN_RNR_TIMER)));
 }
 
 /* ---- posting ------------------------------------------------------------------------------------------------ */
@@ -196,7 +194,7 @@ int verbs_post_receive(struct endpoint *ep, unsigned int index)
 	};
 	struct ibv_recv_wr wr = { .wr_id = RECEIVE_WR | index, .sg_list = &sge, .num_sge = 1 }, *bad;
 
-	return -abs(ibv_post_recv(v->id->qp, &wr, &bad));
+	return verbs_call(ibv_post_recv(v->id->qp, &wr, &bad));
 }
 
 /*
@@ -213,7 +211,7 @@ static int submit_chain(struct verbs_endpoint *v)
 	if (!n)
 		return 0;
 	v->chain[n - 1].next = NULL;
-	r = -abs(ibv_post_send(v->id->qp, v->chain, &bad));
+	r = verbs_call(ibv_post_send(v->id->qp, v->chain, &bad));
 	if (r < 0)
 		endpoint_fail(&v->base, ENDPOINT_LOST, r, "ibv_post_send");
 	return r;
@@ -347,7 +345,7 @@ static void on_completion(struct verbs_endpoint *v, const struct ibv_wc *wc)
 static int poll_cq(struct verbs_endpoint *v, int most)
 {
 	struct ibv_wc wc[POLL_BATCH];
-	int n = ibv_poll_cq(v->cq, most, wc);
+	int n = verbs_count(ibv_poll_cq(v->cq, most, wc));
 
 	for (int i = 0; i < n; i++)
 		on_completion(v, &wc[i]);
@@ -375,14 +373,14 @@ static void on_cq_event(struct loop_source *s, uint32_t revents)
 	/* For tests: one at a time. The event is left where it is, so that the loop wakes up again for the next. */
 	if (sys_drip() && v->base.state < ENDPOINT_DRAINING && (sys_drip_pause() || poll_cq(v, 1) > 0))
 		return;
-	if (ibv_get_cq_event(v->cq_channel, &cq, &context) < 0)
-		return;
+	if (verbs_call(ibv_get_cq_event(v->cq_channel, &cq, &context)) < 0)
+		return; /* also when there was none; if there is, the loop comes back */
 	ibv_ack_cq_events(cq, 1);
 	v->base.stats.wakeups++;
 	verbs_drain_cq(v);
-	r = ibv_req_notify_cq(v->cq, 0);
-	if (r)
-		endpoint_fail(&v->base, ENDPOINT_RESOURCES, -abs(r), "ibv_req_notify_cq");
+	r = verbs_call(ibv_req_notify_cq(v->cq, 0));
+	if (r < 0)
+		endpoint_fail(&v->base, ENDPOINT_RESOURCES, r, "ibv_req_notify_cq");
 	verbs_drain_cq(v);
 	if (v->base.state == ENDPOINT_DRAINING && verbs_drained(v))
 		endpoint_on_drained(&v->base);
@@ -415,7 +413,7 @@ static void on_async_event(struct loop_source *s, uint32_t revents)
 	struct ibv_async_event event;
 	uint64_t one = 1;
 
-	if (ibv_get_async_event(v->id->verbs, &event) < 0)
+	if (verbs_call(ibv_get_async_event(v->id->verbs, &event)) < 0)
 		return;
 	log_debug("async event: %s", ibv_event_type_str(event.event_type));
 	about = endpoint_of_event(&event);
@@ -446,7 +444,7 @@ static int watch_async(struct verbs_endpoint *v)
 
 	fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (fd < 0)
-		return fail(-errno, "eventfd");
+		return fail(negative_errno(), "eventfd");
 	r = watch(v, &v->alarm_source, fd, on_alarm);
 	if (r < 0) {
 		close(fd);
@@ -455,7 +453,7 @@ static int watch_async(struct verbs_endpoint *v)
 	/* A descriptor of our own: one loop may watch several endpoints of one device. */
 	fd = fcntl(v->id->verbs->async_fd, F_DUPFD_CLOEXEC, 0);
 	if (fd < 0)
-		return fail(-errno, "the device's async_fd");
+		return fail(negative_errno(), "the device's async_fd");
 	r = verbs_set_nonblocking(fd);
 	if (r == 0)
 		r = watch(v, &v->async_source, fd, on_async_event);
@@ -472,9 +470,8 @@ int verbs_open(struct endpoint *ep, unsigned int slots, struct endpoint_fault *r
 	int r;
 
 	v->slots = slots;
-	v->pd = ibv_alloc_pd(v->id->verbs);
+	v->pd = verbs_make(ibv_alloc_pd(v->id->verbs), &r);
 	if (!v->pd) {
-		r = -errno;
 		endpoint_fault_set(ret_fault, ENDPOINT_RESOURCES, r, "allocating a protection domain");
 		return fail(r, "ibv_alloc_pd");
 	}
@@ -495,14 +492,21 @@ int verbs_open(struct endpoint *ep, unsigned int slots, struct endpoint_fault *r
 				   slots, ep->receives);
 	return r;
 }
+
 /* ---- teardown ----------------------------------------------------------------------------------------------- */
+
+void verbs_ignore(const char *what, int r)
+{
+	if (r < 0)
+		log_debug("%s: %s, ignoring", what, strerror(-r));
+}
 
 void verbs_stop_queues(struct verbs_endpoint *v)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 
 	if (v->id && v->id->qp)
-		ibv_modify_qp(v->id->qp, &attr, IBV_QP_STATE);
+		verbs_ignore("ibv_modify_qp", verbs_call(ibv_modify_qp(v->id->qp, &attr, IBV_QP_STATE)));
 }
 
 void verbs_destroy_qp(struct verbs_endpoint *v)
@@ -523,12 +527,6 @@ static void unwatch(struct verbs_endpoint *v, struct loop_source *s, bool close_
 	s->fd = -1;
 }
 
-static void log_destroy(const char *what, int r)
-{
-	if (r)
-		log_debug("%s: %s, ignoring", what, strerror(abs(r)));
-}
-
 void verbs_destroy_queues(struct verbs_endpoint *v)
 {
 	unwatch(v, &v->async_source, true);
@@ -536,15 +534,15 @@ void verbs_destroy_queues(struct verbs_endpoint *v)
 	unwatch(v, &v->cq_source, false);
 	loop_timer_cancel(v->base.loop, &v->stopped);
 	if (v->slab_mr)
-		log_destroy("ibv_dereg_mr", ibv_dereg_mr(v->slab_mr));
+		verbs_ignore("ibv_dereg_mr", verbs_end(ibv_dereg_mr(v->slab_mr)));
 	if (v->messages_mr)
-		log_destroy("ibv_dereg_mr", ibv_dereg_mr(v->messages_mr));
+		verbs_ignore("ibv_dereg_mr", verbs_end(ibv_dereg_mr(v->messages_mr)));
 	if (v->cq)
-		log_destroy("ibv_destroy_cq", ibv_destroy_cq(v->cq));
+		verbs_ignore("ibv_destroy_cq", verbs_end(ibv_destroy_cq(v->cq)));
 	if (v->cq_channel)
-		log_destroy("ibv_destroy_comp_channel", ibv_destroy_comp_channel(v->cq_channel));
+		verbs_ignore("ibv_destroy_comp_channel", verbs_end(ibv_destroy_comp_channel(v->cq_channel)));
 	if (v->pd)
-		log_destroy("ibv_dealloc_pd", ibv_dealloc_pd(v->pd));
+		verbs_ignore("ibv_dealloc_pd", verbs_end(ibv_dealloc_pd(v->pd)));
 	v->slab_mr = v->messages_mr = NULL;
 	v->cq = NULL;
 	v->cq_channel = NULL;

@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 
 #include "endpoint_impl.h"
+#include "endpoint_rdma_calls.h"
 
 /* One work request in the send queue, in the order posted. */
 struct verbs_posted {
@@ -78,11 +79,14 @@ void verbs_destroy_queues(struct verbs_endpoint *v);
 /* min_rnr_timer: librdmacm leaves 0, which means 655 ms (ibv_modify_qp(3)). Once connected. */
 void verbs_set_rnr_timer(struct verbs_endpoint *v);
 
+/* For a failure that nothing can be done about: a debug line when `r` is one. */
+void verbs_ignore(const char *what, int r);
+
 static inline int verbs_set_nonblocking(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
 
-	return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ? -errno : 0;
+	return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ? negative_errno() : 0;
 }
 
 static inline bool verbs_drained(const struct verbs_endpoint *v)

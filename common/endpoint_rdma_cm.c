@@ -86,14 +86,17 @@ static bool is_loopback(const struct sockaddr *addr)
 
 static void resolve_route(struct verbs_endpoint *v)
 {
+	int r;
+
 	/* "Resolved" to no device happens with a port that is down. */
 	if (!v->id->verbs) {
 		endpoint_fail(&v->base, ENDPOINT_ADDRESS, -ENODEV, "the address belongs to no usable RDMA port");
 		return;
 	}
-	if (rdma_resolve_route(v->id, RESOLVE_TIMEOUT_MS) < 0)
+	r = verbs_call(rdma_resolve_route(v->id, RESOLVE_TIMEOUT_MS));
+	if (r < 0)
 		endpoint_fail(&v->base, is_loopback(rdma_get_peer_addr(v->id)) ? ENDPOINT_LOOPBACK : ENDPOINT_NO_ROUTE,
-			      -errno, "rdma_resolve_route");
+			      r, "rdma_resolve_route");
 }
 
 /* Status means different things per fabric (28 on InfiniBand, -ECONNRESET on iWARP): our blob's magic decides. */
@@ -184,9 +187,9 @@ static void on_cm_ready(struct loop_source *s, uint32_t revents)
 	struct verbs_endpoint *v = container_of(s, struct verbs_endpoint, cm_source);
 	struct rdma_cm_event *event;
 
-	while (rdma_get_cm_event(v->channel, &event) == 0) {
+	while (verbs_call(rdma_get_cm_event(v->channel, &event)) == 0) {
 		handle_event(v, event);
-		rdma_ack_cm_event(event);
+		verbs_ignore("rdma_ack_cm_event", verbs_end(rdma_ack_cm_event(event)));
 	}
 }
 
@@ -194,9 +197,10 @@ static void on_cm_ready(struct loop_source *s, uint32_t revents)
 
 static bool any_device(void)
 {
-	int n = 0;
-	struct ibv_device **list = ibv_get_device_list(&n);
+	struct ibv_device **list;
+	int n = 0, r;
 
+	list = verbs_make(ibv_get_device_list(&n), &r);
 	if (list)
 		ibv_free_device_list(list);
 	return n > 0;
@@ -224,24 +228,30 @@ static void set_fault(struct endpoint_fault *f, const struct sockaddr *addr, int
 	endpoint_fault_set(f, kind, r, "%s", what);
 }
 
+static void destroy_id(struct rdma_cm_id *id)
+{
+	if (id)
+		verbs_ignore("rdma_destroy_id", verbs_end(rdma_destroy_id(id)));
+}
+
 static struct rdma_event_channel *make_channel(int *ret_error)
 {
-	struct rdma_event_channel *channel;
+	struct rdma_event_channel *channel = verbs_make(rdma_create_event_channel(), ret_error);
 
-	errno = 0;
-	channel = rdma_create_event_channel();
-	if (!channel) {
-		*ret_error = errno ? -errno : -ENODEV;
-		return NULL;
-	}
-	*ret_error = verbs_set_nonblocking(channel->fd);
+	if (channel)
+		*ret_error = verbs_set_nonblocking(channel->fd);
 	return channel;
 }
 
 static int watch_channel(struct verbs_endpoint *v)
 {
+	int r;
+
 	v->cm_source = (struct loop_source){ .fd = v->channel->fd, .events = EPOLLIN, .ready = on_cm_ready };
-	return loop_add(v->base.loop, &v->cm_source);
+	r = loop_add(v->base.loop, &v->cm_source);
+	if (r < 0)
+		v->cm_source.fd = -1;
+	return r;
 }
 
 static struct verbs_endpoint *new_endpoint(struct loop *loop)
@@ -264,8 +274,7 @@ static void verbs_free(struct endpoint *ep)
 	verbs_destroy_queues(v);
 	if (v->cm_source.fd >= 0)
 		loop_remove(ep->loop, &v->cm_source);
-	if (v->id)
-		rdma_destroy_id(v->id);
+	destroy_id(v->id);
 	if (v->channel)
 		rdma_destroy_event_channel(v->channel);
 	endpoint_done(ep);
@@ -282,17 +291,14 @@ static int start_resolving(struct verbs_endpoint *v, const struct sockaddr *addr
 		return r;
 	*ret_step = "watching the event channel";
 	r = watch_channel(v);
-	if (r < 0) {
-		v->cm_source.fd = -1;
+	if (r < 0)
 		return r;
-	}
 	*ret_step = "rdma_create_id";
-	if (rdma_create_id(v->channel, &v->id, v, RDMA_PS_TCP) < 0)
-		return -errno;
+	r = verbs_call(rdma_create_id(v->channel, &v->id, v, RDMA_PS_TCP));
+	if (r < 0)
+		return r;
 	*ret_step = "rdma_resolve_addr";
-	if (rdma_resolve_addr(v->id, NULL, (struct sockaddr *)addr, RESOLVE_TIMEOUT_MS) < 0)
-		return -errno;
-	return 0;
+	return verbs_call(rdma_resolve_addr(v->id, NULL, (struct sockaddr *)addr, RESOLVE_TIMEOUT_MS));
 }
 
 static int verbs_dial(struct loop *loop, const struct sockaddr *addr, struct endpoint **ret_ep,
@@ -333,21 +339,20 @@ static int verbs_connect(struct endpoint *ep, const void *req, size_t len)
 {
 	struct rdma_conn_param param = conn_param(req, len);
 
-	return rdma_connect(verbs_endpoint(ep)->id, &param) < 0 ? -errno : 0;
+	return verbs_call(rdma_connect(verbs_endpoint(ep)->id, &param));
 }
 
 static int verbs_reply(struct endpoint *ep, const void *rep, size_t len)
 {
 	struct rdma_conn_param param = conn_param(rep, len);
 
-	return rdma_accept(verbs_endpoint(ep)->id, &param) < 0 ? -errno : 0;
+	return verbs_call(rdma_accept(verbs_endpoint(ep)->id, &param));
 }
 
 /* A peer that is gone already makes this fail: nothing is lost then. */
 static void reject_id(struct rdma_cm_id *id, const void *rej, size_t len)
 {
-	if (rdma_reject(id, rej, (uint8_t)len) < 0)
-		log_debug("rdma_reject: %m, ignoring");
+	verbs_ignore("rdma_reject", verbs_call(rdma_reject(id, rej, (uint8_t)len)));
 }
 
 static void verbs_refuse(struct endpoint *ep, const void *rej, size_t len)
@@ -370,8 +375,8 @@ static void verbs_shutdown(struct endpoint *ep)
 	struct verbs_endpoint *v = verbs_endpoint(ep);
 
 	if (v->id && v->id->qp && v->base.fault.kind != ENDPOINT_DEVICE_GONE) {
-		if (v->established && rdma_disconnect(v->id) < 0)
-			log_debug("rdma_disconnect: %m, ignoring");
+		if (v->established)
+			verbs_ignore("rdma_disconnect", verbs_call(rdma_disconnect(v->id)));
 		verbs_stop_queues(v);
 		verbs_drain_cq(v);
 		if (!verbs_drained(v))
@@ -397,8 +402,7 @@ static void verbs_listener_free(struct endpoint_listener *base)
 {
 	struct verbs_listener *l = (struct verbs_listener *)base;
 
-	if (l->id)
-		rdma_destroy_id(l->id);
+	destroy_id(l->id);
 	if (l->channel)
 		rdma_destroy_event_channel(l->channel);
 	free(l);
@@ -414,21 +418,25 @@ static int start_listening(struct verbs_listener *l, const struct sockaddr *addr
 		return r;
 	l->base.fd = l->channel->fd;
 	*ret_step = "rdma_create_id";
-	if (rdma_create_id(l->channel, &l->id, l, RDMA_PS_TCP) < 0)
-		return -errno;
+	r = verbs_call(rdma_create_id(l->channel, &l->id, l, RDMA_PS_TCP));
+	if (r < 0)
+		return r;
 	/* Each family has a listener of its own: iWARP does not serve IPv4 from an IPv6 wildcard. */
 	*ret_step = "rdma_set_option AFONLY";
-	if (addr->sa_family == AF_INET6 &&
-	    rdma_set_option(l->id, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &on, sizeof(on)) < 0)
-		return -errno;
+	if (addr->sa_family == AF_INET6)
+		r = verbs_call(rdma_set_option(l->id, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &on, sizeof(on)));
+	if (r < 0)
+		return r;
 	*ret_step = "rdma_set_option REUSEADDR";
-	if (rdma_set_option(l->id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &on, sizeof(on)) < 0)
-		return -errno;
+	r = verbs_call(rdma_set_option(l->id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &on, sizeof(on)));
+	if (r < 0)
+		return r;
 	*ret_step = "rdma_bind_addr";
-	if (rdma_bind_addr(l->id, (struct sockaddr *)addr) < 0)
-		return -errno;
+	r = verbs_call(rdma_bind_addr(l->id, (struct sockaddr *)addr));
+	if (r < 0)
+		return r;
 	*ret_step = "rdma_listen";
-	return rdma_listen(l->id, BACKLOG) < 0 ? -errno : 0;
+	return verbs_call(rdma_listen(l->id, BACKLOG));
 }
 
 static int verbs_listen(const struct sockaddr *addr, socklen_t addr_len, struct endpoint_listener **ret_l,
@@ -480,10 +488,11 @@ static int next_request(struct verbs_listener *l, struct endpoint_request **ret_
 	struct verbs_request *rq = NULL;
 	struct rdma_cm_id *lost = NULL;
 	struct rdma_cm_event *event;
-	int r = 0;
+	int r;
 
-	if (rdma_get_cm_event(l->channel, &event) < 0)
-		return errno == EAGAIN || errno == EINTR ? -EAGAIN : -errno;
+	r = verbs_call(rdma_get_cm_event(l->channel, &event));
+	if (r < 0)
+		return r == -EINTR ? -EAGAIN : r;
 	log_debug("listener: cm event: %s, status %d", rdma_event_str(event->event), event->status);
 	switch (meaning_of(event->event).action) {
 	case CM_REQUEST:
@@ -499,9 +508,8 @@ static int next_request(struct verbs_listener *l, struct endpoint_request **ret_
 	default:
 		break;
 	}
-	rdma_ack_cm_event(event);
-	if (lost)
-		rdma_destroy_id(lost);
+	verbs_ignore("rdma_ack_cm_event", verbs_end(rdma_ack_cm_event(event)));
+	destroy_id(lost);
 	if (rq)
 		*ret_rq = &rq->base;
 	return rq ? 1 : r;
@@ -519,8 +527,7 @@ static int verbs_listener_next(struct endpoint_listener *base, struct endpoint_r
 
 static void free_request(struct verbs_request *rq)
 {
-	if (rq->id)
-		rdma_destroy_id(rq->id);
+	destroy_id(rq->id);
 	free(rq);
 }
 
@@ -532,7 +539,8 @@ static void verbs_request_reject(struct endpoint_request *base, const void *rej,
 	free_request(rq);
 }
 
-/* The id moves from the listener's channel to one of the session's own: from here on the listener hears no more of it. */
+/* The id moves from the listener's channel to one of the session's own: from here on the listener hears no more of it. That
+ * is the last step, so a failure leaves the request as it was. */
 static int take_over(struct verbs_endpoint *v, struct verbs_request *rq)
 {
 	int r;
@@ -542,14 +550,15 @@ static int take_over(struct verbs_endpoint *v, struct verbs_request *rq)
 	v->channel = make_channel(&r);
 	if (r < 0)
 		return r;
-	if (rdma_migrate_id(rq->id, v->channel) < 0)
-		return -errno;
-	v->id = steal_ptr(rq->id);
-	v->id->context = v;
 	r = watch_channel(v);
 	if (r < 0)
-		v->cm_source.fd = -1;
-	return r;
+		return r;
+	r = verbs_call(rdma_migrate_id(rq->id, v->channel));
+	if (r < 0)
+		return r;
+	v->id = steal_ptr(rq->id);
+	v->id->context = v;
+	return 0;
 }
 
 static int verbs_request_accept(struct endpoint_request *base, struct loop *loop, struct endpoint **ret_ep)
@@ -558,12 +567,12 @@ static int verbs_request_accept(struct endpoint_request *base, struct loop *loop
 	struct verbs_endpoint *v = new_endpoint(loop);
 	int r = v ? take_over(v, rq) : -ENOMEM;
 
-	free_request(rq);
 	if (r < 0) {
 		if (v)
 			verbs_free(&v->base);
 		return fail(r, "taking over a connection request");
 	}
+	free_request(rq);
 	*ret_ep = &v->base;
 	return 0;
 }

@@ -21,7 +21,9 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "endpoint_rdma_calls.h"
 #include "error.h"
+#include "log.h"
 #include "util.h"
 
 #define MAX_GIDS 256 /* of one device that are looked at */
@@ -225,9 +227,11 @@ static int load_port(struct ibv_context *verbs, struct device *dev, struct devic
 	struct ibv_port_attr attr;
 	bool has_address = false;
 	ssize_t count;
+	int r;
 
-	if (ibv_query_port(verbs, (uint8_t)port->number, &attr) != 0)
-		return fail(-EIO, "ibv_query_port %s/%u", dev->name, port->number);
+	r = verbs_call(ibv_query_port(verbs, (uint8_t)port->number, &attr));
+	if (r < 0)
+		return fail(r, "ibv_query_port %s/%u", dev->name, port->number);
 	port->active = attr.state == IBV_PORT_ACTIVE;
 	port->state = state_text(attr.state);
 	port->link_layer = link_layer_text(attr.link_layer);
@@ -235,7 +239,7 @@ static int load_port(struct ibv_context *verbs, struct device *dev, struct devic
 	port->rate = rate_of(attr.active_width, attr.active_speed);
 	port->max_msg_sz = attr.max_msg_sz;
 
-	count = ibv_query_gid_table(verbs, gids, ARRAY_SIZE(gids), 0);
+	count = verbs_count((int)ibv_query_gid_table(verbs, gids, ARRAY_SIZE(gids), 0));
 	if (count < 0)
 		count = 0; /* more than MAX_GIDS, or a kernel without the call: the interface's addresses will do */
 	find_netdev(port, dev, gids, count, all);
@@ -249,6 +253,14 @@ static int load_port(struct ibv_context *verbs, struct device *dev, struct devic
 	return 0;
 }
 
+static void close_device(struct ibv_context *verbs)
+{
+	int r = verbs_end(ibv_close_device(verbs));
+
+	if (r < 0)
+		log_debug("ibv_close_device: %s, ignoring", strerror(-r));
+}
+
 static void load_device(struct ibv_device *from, struct device *dev, const struct ifaddrs *all)
 {
 	struct ibv_device_attr attr;
@@ -256,15 +268,12 @@ static void load_device(struct ibv_device *from, struct device *dev, const struc
 
 	snprintf(dev->name, sizeof(dev->name), "%s", ibv_get_device_name(from));
 	dev->transport = transport_text(from->transport_type);
-	errno = 0;
-	verbs = ibv_open_device(from);
-	if (!verbs) {
-		dev->error = errno ? -errno : -EIO;
+	verbs = verbs_make(ibv_open_device(from), &dev->error);
+	if (!verbs)
 		return;
-	}
-	if (ibv_query_device(verbs, &attr) != 0) {
-		dev->error = -EIO;
-		ibv_close_device(verbs);
+	dev->error = verbs_call(ibv_query_device(verbs, &attr));
+	if (dev->error < 0) {
+		close_device(verbs);
 		return;
 	}
 	dev->max_qp_wr = attr.max_qp_wr;
@@ -277,7 +286,7 @@ static void load_device(struct ibv_device *from, struct device *dev, const struc
 		load_port(verbs, dev, port, all); /* what it could not find out stays unknown */
 		dev->port_count = i + 1;
 	}
-	ibv_close_device(verbs);
+	close_device(verbs);
 }
 
 int devices_load(struct devices *ret_devices)
@@ -287,10 +296,8 @@ int devices_load(struct devices *ret_devices)
 	struct ifaddrs *all = NULL;
 	int count = 0, r;
 
-	errno = 0;
-	list = ibv_get_device_list(&count);
+	list = verbs_make(ibv_get_device_list(&count), &r);
 	if (!list) {
-		r = errno ? -errno : -ENOMEM;
 		if (r != -ENOSYS && r != -ENOENT && r != -ENODEV)
 			return fail(r, "ibv_get_device_list");
 		count = 0; /* no kernel support at all, and so no device */

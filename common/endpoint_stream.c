@@ -139,15 +139,13 @@ static void on_push_task(struct loop_task *t)
 
 static void on_end_task(struct loop_task *t);
 
-/* Takes the socket, in any case. */
+/* Takes the socket, unless it returns NULL. */
 static struct stream_endpoint *new_endpoint(struct loop *loop, int fd)
 {
 	struct stream_endpoint *s = calloc(1, sizeof(*s));
 
-	if (!s) {
-		close(fd);
+	if (!s)
 		return NULL;
-	}
 	endpoint_init(&s->base, &endpoint_stream, loop);
 	s->source = (struct loop_source){ .fd = fd, .events = EPOLLIN, .ready = on_ready };
 	s->resolved_task.run = on_resolved_task;
@@ -217,6 +215,8 @@ static int stream_dial(struct loop *loop, const struct sockaddr *addr, struct en
 		endpoint_fault_set(ret_fault, ENDPOINT_RESOURCES, r, "an endpoint");
 		if (s)
 			stream_free(&s->base);
+		else
+			close(fd);
 		return fail(r, "dialling");
 	}
 	*ret_ep = &s->base;
@@ -229,12 +229,14 @@ static int stream_request_accept(struct endpoint_request *base, struct loop *loo
 	struct stream_endpoint *s = new_endpoint(loop, rq->fd);
 	int r = s ? start_watching(s) : -ENOMEM;
 
-	free(rq);
 	if (r < 0) {
-		if (s)
+		if (s) {
+			s->source.fd = -1; /* it stays the request's */
 			stream_free(&s->base);
+		}
 		return fail(r, "taking over a connection request");
 	}
+	free(rq);
 	*ret_ep = &s->base;
 	return 0;
 }

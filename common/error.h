@@ -6,6 +6,8 @@
 #ifndef RDCP_ERROR_H
 #define RDCP_ERROR_H
 
+#include <errno.h>
+
 /* Numbers are part of the protocol: append, never renumber. An unknown number is shown as STATUS_FAILED. */
 enum status {
 	STATUS_OK = 0,
@@ -42,6 +44,15 @@ enum status status_from_errno(int r);
 
 /* Lower-case sentence for people, static storage; never NULL, whatever number a peer sent. */
 const char *status_text(unsigned int status);
+
+/*
+ * What errno says of a call that has just failed, as a negative errno. Never 0, for that would be a success: -EIO where the call
+ * left none. After a plain system call -errno is the same; after a library's use this, unless it documents that errno is set.
+ */
+static inline int negative_errno(void)
+{
+	return errno > 0 ? -errno : -EIO;
+}
 
 #undef fail /* libcheck still has a deprecated macro of this name */
 

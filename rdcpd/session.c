@@ -250,13 +250,16 @@ static void run(struct session *s)
 
 	r = loop_init(&s->loop);
 	if (r < 0) {
-		endpoint_request_reject(s->args.rq, NULL, 0);
+		log_err("cannot make an event loop: %s", strerror(-r));
+		session_refuse(s->args.rq, r);
+		loop_done(&s->loop);
 		return;
 	}
 	peer_init(&s->peer, &s->loop, config->idle_timeout, &peer_events, s);
 	r = endpoint_request_accept(s->args.rq, &s->loop, config->handshake_timeout, &endpoint_events, s, &s->ep);
 	if (r < 0) {
 		log_err("cannot take the connection over: %s", strerror(-r));
+		session_refuse(s->args.rq, r);
 	} else {
 		set_up(s);
 		r = loop_run(&s->loop);
@@ -325,7 +328,7 @@ int session_start(struct session_args *args, struct session **ret_session)
 
 	if (!s) {
 		access_grant_done(&args->grant);
-		endpoint_request_reject(args->rq, NULL, 0);
+		session_refuse(args->rq, -ENOMEM);
 		return -ENOMEM;
 	}
 	s->args = *args;
@@ -342,7 +345,7 @@ int session_start(struct session_args *args, struct session **ret_session)
 	s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	r = s->stop_fd < 0 ? -errno : -pthread_create(&s->thread, NULL, thread_main, s);
 	if (r < 0) {
-		endpoint_request_reject(args->rq, NULL, 0);
+		session_refuse(args->rq, r);
 		free_session(s);
 		return r;
 	}

@@ -55,4 +55,7 @@ struct session {
  */
 int session_answer(struct session *s);
 
+/* Tells a client for whom no session could be made, for want of what the negative errno `r` says, that the daemon is busy. */
+void session_refuse(struct endpoint_request *rq, int r);
+
 #endif

@@ -66,23 +66,54 @@ static int make_parts(struct session *s, struct endpoint_fault *ret_fault, uint6
 	return r;
 }
 
-static void refuse(struct session *s, const struct endpoint_fault *fault, int error)
+/* Whatever is short here comes back when another session ends: try again. Returns the size of the blob. */
+static size_t encode_busy(const char *text, uint8_t blob[static WIRE_REJ_MAX])
 {
 	struct wire_rej rej = { .reason = STATUS_BUSY };
-	uint8_t blob[WIRE_REJ_MAX];
 	ssize_t n;
+
+	rej.text_len = (uint8_t)snprintf(rej.text, sizeof(rej.text), "%s", text);
+	n = wire_encode_rej(&rej, blob, WIRE_REJ_MAX);
+	return n < 0 ? 0 : (size_t)n;
+}
+
+static const char *what_is_short(int r)
+{
+	switch (r) {
+	case -EAGAIN: /* pthread_create(3) */
+		return "thread";
+	case -EMFILE:
+	case -ENFILE:
+		return "descriptor";
+	default:
+		return "memory";
+	}
+}
+
+void session_refuse(struct endpoint_request *rq, int r)
+{
+	char text[WIRE_REJ_TEXT_MAX];
+	uint8_t blob[WIRE_REJ_MAX];
+
+	snprintf(text, sizeof(text), "it has no %s left for one more session", what_is_short(r));
+	endpoint_request_reject(rq, blob, encode_busy(text, blob));
+}
+
+static void refuse(struct session *s, const struct endpoint_fault *fault, int error)
+{
+	uint8_t blob[WIRE_REJ_MAX];
+	size_t size;
 
 	if (fault->kind == ENDPOINT_MEMLOCK)
 		log_err("cannot lock %llu bytes of memory: raise LimitMEMLOCK= of rdcpd.service, or lower slots",
 			(unsigned long long)fault->need);
 	else
 		log_err("cannot set up a session: %s: %s", fault->text, strerror(-error));
-	rej.text_len = (uint8_t)snprintf(rej.text, sizeof(rej.text), "%s",
-					 fault->kind == ENDPOINT_MEMLOCK
-						 ? "the daemon may not lock enough memory: see its log"
-						 : "the daemon is out of resources: see its log");
-	n = wire_encode_rej(&rej, blob, sizeof(blob));
-	endpoint_refuse(s->ep, blob, n < 0 ? 0 : (size_t)n);
+	size = encode_busy(fault->kind == ENDPOINT_MEMLOCK
+				   ? "it may not lock enough memory for one more session, see its log"
+				   : "its device or system ran out of something for one more session, see its log",
+			   blob);
+	endpoint_refuse(s->ep, blob, size);
 }
 
 static void reply(struct session *s, uint64_t base, uint32_t rkey)

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/endpoint_rdma_calls.h"
 #include "common/sys.h"
 #include "fault.h"
 
@@ -22,6 +23,8 @@ static atomic_int target_error;
 static _Atomic(const char *) hit;
 static atomic_size_t cut, drip;
 static atomic_uint drip_us;
+static atomic_ulong verbs_count, verbs_target;
+static atomic_int verbs_fault;
 
 void fault_set(unsigned long k, int error)
 {
@@ -82,6 +85,27 @@ static void read_fault(void)
 	atomic_store(&target, k);
 }
 
+/* "ENOMEM": -1 or NULL with this errno; "0": with none; "+ENOMEM": this errno as the result. */
+static int parse_verbs_fault(const char *text)
+{
+	if (text[0] == '+')
+		return VERBS_FAULT_RESULT(parse_error(text + 1));
+	return strcmp(text, "0") ? parse_error(text) : VERBS_FAULT_SILENT;
+}
+
+static void read_verbs_fault(void)
+{
+	const char *text = getenv("RDCP_VERBS_FAULT");
+	unsigned long k;
+	char *end;
+
+	if (!text || atomic_load(&verbs_target))
+		return;
+	k = strtoul(text, &end, 10);
+	atomic_store(&verbs_fault, *end == ':' ? parse_verbs_fault(end + 1) : VERBS_FAULT_SILENT);
+	atomic_store(&verbs_target, k);
+}
+
 static void read_drip(void)
 {
 	const char *text = getenv("RDCP_DRIP");
@@ -96,6 +120,7 @@ static void read_drip(void)
 static void read_environment(void)
 {
 	read_fault();
+	read_verbs_fault();
 	read_drip();
 }
 
@@ -113,6 +138,27 @@ int sys_fault(const char *call)
 		return 0;
 	atomic_store(&hit, call);
 	return atomic_load(&target_error);
+}
+
+/* For whoever sweeps: which call it was, and so that there was one. */
+static void note_hit(const char *call)
+{
+	const char *path = getenv("RDCP_VERBS_FAULT_LOG");
+	int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
+
+	if (fd < 0)
+		return;
+	dprintf(fd, "%s\n", call);
+	close(fd);
+}
+
+int sys_verbs_fault(const char *call)
+{
+	read_environment_once();
+	if (atomic_fetch_add(&verbs_count, 1) + 1 != atomic_load(&verbs_target))
+		return 0;
+	note_hit(call);
+	return atomic_load(&verbs_fault);
 }
 
 size_t sys_cut(size_t len)

@@ -3,6 +3,10 @@
  * Makes the k-th system call of common/sys.h fail, in builds with -DRDCP_FAULTS. Thread-safe; counts over all threads.
  * A program takes RDCP_FAULT=K[:ERRNO] from its environment, ERRNO a name or a number, EIO when there is none, and
  * RDCP_DRIP=BYTES[:MICROSECONDS] for what fault_drip() sets.
+ *
+ * The calls of rdma-core, common/endpoint_rdma_calls.h, are counted by themselves: RDCP_VERBS_FAULT=K[:HOW] fails the k-th, HOW an
+ * errno that is set, +ERRNO as the result, or 0: without an errno, as when there is none. RDCP_VERBS_FAULT_LOG names a
+ * file for the text of the call that failed.
  */
 #ifndef RDCP_FAULT_H
 #define RDCP_FAULT_H
