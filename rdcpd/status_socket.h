@@ -24,7 +24,7 @@ int status_socket_new(sd_event *event, const char *path, status_render render, v
 		      struct status_socket **ret_socket);
 void status_socket_free(struct status_socket *s); /* removes the socket's file; NULL is fine */
 
-/* The other end, for rdcpd --status: copies the report to `out`. -ENOENT, -ECONNREFUSED: nobody there. -ETIMEDOUT. */
+/* The other end, for rdcpd --status: copies the report to `out`, which remembers its own errors. -ENOENT, -ECONNREFUSED: nobody there. -ETIMEDOUT. */
 int status_socket_ask(const char *path, bool json, FILE *out);
 
 #endif
