@@ -86,7 +86,7 @@ ARCHIVES := $(B)/obj/rdcp.a $(B)/obj/rdcpd.a $(B)/obj/common.a
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: dist deb rpm package-deps check-packages check-system install-rdcp install-rdcpd all programs check unit format lint bench demo fuzz deps install uninstall clean help FORCE
+.PHONY: dist deb rpm package-deps check-packages check-system check-long chaos install-rdcp install-rdcpd all programs check unit format lint bench demo fuzz deps install uninstall clean help FORCE
 
 all: $(PROGRAMS) $(B)/unit $(B)/hostile ## build both programs and what tests them
 
@@ -145,6 +145,15 @@ $(B)/obj/suites.h: FORCE
 
 check: $(if $(filter 0,$(shell id -u)),$(if $(STAGES),package-deps,deps)) ## everything: unit tests, sanitizers, copies, the RDMA labs, lint (under 30 minutes); STAGES=all with the two below
 	@tests/run $(STAGES)
+
+check-long: $(if $(filter 0,$(shell id -u)),deps) ## what takes long: chaos, crowds of 128, fuzzers, slow connections (2 hours; MINUTES=10 of chaos a transport, FUZZ_TIME=60)
+	@MINUTES=$(MINUTES) FUZZ_TIME=$(if $(filter command line environment,$(origin FUZZ_TIME)),$(FUZZ_TIME)) tests/run long
+
+# of faults: see `tests/chaos/run --help`
+chaos: $(if $(filter 0,$(shell id -u)),deps) ## copies while processes die and stop, packets get lost, disks fill up (MINUTES=1 for each of TRANSPORTS='tcp rxe siw'; SEED= KINDS=)
+	@$(MAKE) --no-print-directory programs
+	@RDCP_BUILD=$(B) tests/chaos/run $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED)) \
+		$(if $(TRANSPORTS),--transports '$(TRANSPORTS)') $(if $(KINDS),--kinds '$(KINDS)')
 
 unit: $(B)/unit ## unit tests; T="wire key" picks suites, SAN= and FAULTS=1 pick a variant
 	$(Q)$< $(T)

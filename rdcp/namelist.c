@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/standard.h"
 #include "common/util.h"
 
 #define ROOM_MIN (64U << 10) /* bytes of text */
@@ -67,9 +66,11 @@ static int read_to_end(struct scan *s, int fd)
 				return refuse(s, -ENOMEM, "out of memory");
 			s->text = text;
 		}
-		n = standard_read(fd, s->text + used, room - used);
+		n = read(fd, s->text + used, room - used);
+		if (n < 0 && errno == EINTR)
+			continue;
 		if (n < 0)
-			return refuse(s, (int)n, "%s", strerror((int)-n));
+			return refuse(s, -errno, "%s", strerror(errno));
 		if (n == 0)
 			break;
 		used += (size_t)n;
