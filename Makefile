@@ -78,7 +78,7 @@ FAULT := $(if $(FAULTS),$(wildcard tests/fault.c))
 UNIT := $(sort $(wildcard tests/unit/*.c tests/fuzz/*.c))
 HOSTILE := $(sort $(wildcard tests/hostile/*.c))
 SUITES := $(patsubst tests/unit/test_%.c,%,$(filter tests/unit/test_%.c,$(UNIT)))
-FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
+FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 PROGRAMS := $(if $(filter rdcp/main.c,$(RDCP)),$(B)/rdcp) $(if $(filter rdcpd/main.c,$(RDCPD)),$(B)/rdcpd)
@@ -173,29 +173,30 @@ demo: $(if $(filter 0,$(shell id -u)),deps) ## a file there and back over real R
 	@B=$(B) tests/demo $(ARGS)
 
 # libFuzzer needs clang; each entry runs FUZZ_TIME seconds from its committed corpus and keeps what it finds under build/.
+# FUZZ_SAN=thread looks for races instead. RDCP_FUZZ_DIR= has another place than memory for the files of whole sessions.
 FUZZ_TIME ?= 5
-FUZZ_FLAGS := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
-fuzz: $(patsubst %,build/fuzz/%,$(FUZZ)) ## run every parser fuzzer for FUZZ_TIME (5) seconds
-	@set -e; for f in $(FUZZ); do \
-		corpus=tests/fuzz/corpus/$${f#fuzz_}; mkdir -p build/fuzz/found/$$f; \
-		if timeout $$(($(FUZZ_TIME) + 60)) build/fuzz/$$f -max_total_time=$(FUZZ_TIME) -timeout=10 -print_final_stats=1 \
-			-artifact_prefix=build/fuzz/$$f. build/fuzz/found/$$f $$([ ! -d $$corpus ] || echo $$corpus) \
-			>build/fuzz/$$f.log 2>&1; then \
-			echo "ok fuzz_$${f#fuzz_} ($$(awk '/number_of_executed_units/ { print $$2 }' build/fuzz/$$f.log) runs)"; \
-		else tail -n 40 build/fuzz/$$f.log; echo "not ok fuzz_$${f#fuzz_}: see build/fuzz/$$f.log"; exit 1; fi; \
-	done
+FUZZ_SAN ?= address,undefined
+E ?= $(FUZZ:fuzz_%=%)
+F := build/fuzz$(if $(filter thread,$(FUZZ_SAN)),-tsan)
+FUZZ_FLAGS := -fsanitize=fuzzer-no-link,$(FUZZ_SAN) -fno-sanitize-recover=all
+fuzz: $(E:%=$(F)/fuzz_%) ## fuzz decoders and whole sessions for FUZZ_TIME (5) seconds each; E="copy record" picks entries
+	@tests/fuzz/run $(F) $(FUZZ_TIME) $(E)
 
-FUZZ_COMMON := $(COMMON:%.c=build/fuzz/obj/%.o)
-FUZZ_OBJECTS := $(FUZZ_COMMON) $(FUZZ:%=build/fuzz/obj/tests/fuzz/%.o)
-build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o $(FUZZ_COMMON)
+FUZZ_PROGRAM := $(COMMON) $(filter-out %/main.c,$(RDCP) $(RDCPD)) $(filter-out tests/fuzz/fuzz_%,$(wildcard tests/fuzz/*.c))
+FUZZ_OBJECTS := $(patsubst %.c,$(F)/obj/%.o,$(FUZZ_PROGRAM) $(FUZZ:%=tests/fuzz/%.c))
+$(F)/fuzz_%: $(F)/obj/tests/fuzz/fuzz_%.o $(F)/obj/program.a
 	$(call say,FUZZ,$@)
-	$(Q)$(CLANG) -fsanitize=fuzzer $(FUZZ_FLAGS) -pthread -o $@ $^ $(call libs,$(PKG_COMMON))
+	$(Q)$(CLANG) -fsanitize=fuzzer $(FUZZ_FLAGS) -pthread -o $@ $^ $(call libs,$(PKG_COMMON) $(PKG_DAEMON))
 
-build/fuzz/obj/%.o: %.c
-	$(call say,CC,$@)
+$(F)/obj/program.a: $(FUZZ_PROGRAM:%.c=$(F)/obj/%.o)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(F)/obj/%.o: %.c
+	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) -std=gnu11 -D_GNU_SOURCE -I. -O1 -g -DFUZZ_MAIN $(FUZZ_FLAGS) -pthread $(call cflags,$(PKG_COMMON)) \
-		-MMD -MP -c -o $@ $<
+	$(Q)$(CLANG) -std=gnu11 -D_GNU_SOURCE -I. -O1 -g -DFUZZ_MAIN $(FUZZ_FLAGS) -pthread $(VERSION_FLAG) \
+		$(call cflags,$(PKG_COMMON) $(PKG_DAEMON)) -MMD -MP -c -o $@ $<
 .SECONDARY: $(FUZZ_OBJECTS)
 -include $(FUZZ_OBJECTS:.o=.d)
 
@@ -292,5 +293,5 @@ clean: ## remove build/
 help: ## this list
 	@echo "targets:"
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1	\2/p' Makefile | while IFS='	' read -r t d; do printf '  %-10s %s\n' "$$t" "$$d"; done
-	@echo "variables: V=1 WERROR=1 CC=clang SAN=address,undefined SAN=thread FAULTS=1 T='suite ...' FUZZ_TIME=s"
+	@echo "variables: V=1 WERROR=1 CC=clang SAN=address,undefined SAN=thread FAULTS=1 T='suite ...' FUZZ_TIME=s FUZZ_SAN=thread E='entry ...'"
 	@echo "           PREFIX DESTDIR CFLAGS LDFLAGS RDCP_VERSION"

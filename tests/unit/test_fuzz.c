@@ -23,7 +23,20 @@ static const struct {
 } entries[] = {
 	{ "req", fuzz_req, 19 },        { "rep", fuzz_rep, 12 },       { "rej", fuzz_rej, 11 },
 	{ "message", fuzz_message, 8 }, { "record", fuzz_record, 50 }, { "attributes", fuzz_attributes, 35 },
-	{ "filter", fuzz_filter, 12 },
+	{ "filter", fuzz_filter, 12 },  { "glob", fuzz_glob, 7 },      { "namelist", fuzz_namelist, 8 },
+	{ "config", fuzz_config, 11 },
+};
+
+/* Whole sessions. What an input means is nothing to compare with; each has to end well. */
+static const struct {
+	const char *name;
+	int (*run)(const uint8_t *data, size_t len);
+	int seeds, ends; /* there are at least so many, and so many of them are orderly to the end */
+} sessions[] = {
+	{ "copy", fuzz_copy, 12, 1 },
+	{ "daemon", fuzz_daemon, 12, 1 },
+	{ "client", fuzz_client, 12, 0 },
+	{ "stream", fuzz_stream, 2, 0 },
 };
 
 static size_t read_seed(int dir, const char *name, uint8_t *buf, size_t size)
@@ -48,19 +61,26 @@ static void turn_bits(int (*run)(const uint8_t *, size_t), uint8_t *data, size_t
 	}
 }
 
+static DIR *open_corpus(const char *name)
+{
+	const char *top = getenv("RDCP_CORPUS");
+	char path[PATH_MAX];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/%s", top ? top : "tests/fuzz/corpus", name);
+	dir = opendir(path);
+	ck_assert_msg(dir != NULL, "%s: %m", path);
+	return dir;
+}
+
 START_TEST(every_seed_is_taken_or_refused_as_its_name_says)
 {
 	static uint8_t buf[GUARD_SPAN];
-	const char *top = getenv("RDCP_CORPUS");
-	char path[PATH_MAX];
+	DIR *dir = open_corpus(entries[_i].name);
 	struct guard guard;
 	struct dirent *entry;
 	int seeds = 0;
-	DIR *dir;
 
-	snprintf(path, sizeof(path), "%s/%s", top ? top : "tests/fuzz/corpus", entries[_i].name);
-	dir = opendir(path);
-	ck_assert_msg(dir != NULL, "%s: %m", path);
 	guard_init(&guard);
 	while ((entry = readdir(dir))) {
 		bool good = strncmp(entry->d_name, "ok-", 3) == 0;
@@ -83,6 +103,25 @@ START_TEST(every_seed_is_taken_or_refused_as_its_name_says)
 }
 END_TEST
 
+START_TEST(every_session_ends_and_keeps_its_promise)
+{
+	static uint8_t buf[GUARD_SPAN];
+	DIR *dir = open_corpus(sessions[_i].name);
+	struct dirent *entry;
+	int seeds = 0, ends = 0;
+
+	while ((entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		ends += sessions[_i].run(buf, read_seed(dirfd(dir), entry->d_name, buf, sizeof(buf)));
+		seeds++;
+	}
+	ck_assert_int_ge(seeds, sessions[_i].seeds);
+	ck_assert_int_ge(ends, sessions[_i].ends);
+	closedir(dir);
+}
+END_TEST
+
 Suite *fuzz_suite(void);
 
 Suite *fuzz_suite(void)
@@ -92,6 +131,10 @@ Suite *fuzz_suite(void)
 
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, every_seed_is_taken_or_refused_as_its_name_says, 0, ARRAY_SIZE(entries));
+	suite_add_tcase(s, tc);
+	tc = tcase_create("sessions");
+	tcase_set_timeout(tc, 60);
+	tcase_add_loop_test(tc, every_session_ends_and_keeps_its_promise, 0, ARRAY_SIZE(sessions));
 	suite_add_tcase(s, tc);
 	return s;
 }
