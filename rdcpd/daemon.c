@@ -257,13 +257,14 @@ static int block_signals(void)
 /* Before anything else that is due; those who want to connect come last (listener.c). */
 static int add_signal(struct daemon *d, int signal, sd_event_signal_handler_t handler)
 {
-	sd_event_source *source;
+	sd_event_source *source = NULL;
 	int r = sd_event_add_signal(d->event, &source, signal, handler, d);
 
 	if (r >= 0)
 		r = sd_event_source_set_priority(source, SD_EVENT_PRIORITY_IMPORTANT);
 	if (r >= 0)
 		r = sd_event_source_set_floating(source, true);
+	sd_event_source_unref(source);
 	return r;
 }
 
