@@ -95,8 +95,9 @@ static void count_batch(struct forecast *t)
 		count_entry(t, &entries[i]);
 		walk_entry_done(&entries[i]);
 	}
-	t->item_over = n <= 0;
-	t->item_failed = n < 0;
+	t->looks += n > 0 ? (uint64_t)n : 0;
+	t->item_failed = n < 0 || t->looks > FORECAST_LOOKS_MAX;
+	t->item_over = n <= 0 || t->item_failed;
 }
 
 static void count_single(struct forecast *t, const struct send_item *item)

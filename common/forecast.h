@@ -21,13 +21,16 @@
 #include "sender.h"
 #include "walk.h"
 
+#define FORECAST_LOOKS_MAX \
+	(16U << 20) /* entries: a peer may ask again and again, and symlinks that are followed never end */
+
 struct forecast_item;
 
 struct forecast {
 	uint64_t files, bytes; /* so far */
 	unsigned int waiting;  /* items that are not counted, with the one that is being counted */
 	bool busy;             /* a job is in flight */
-	bool failed;           /* something was not counted; also the owner's to set */
+	bool failed;           /* something was not counted, or there is too much of it; also the owner's to set */
 
 	/* The rest is its own. */
 	struct ioqueue *io;
@@ -38,6 +41,7 @@ struct forecast {
 	struct walk walk; /* the worker's while busy, as all below */
 	struct links links;
 	uint64_t found_files, found_bytes;
+	uint64_t looks; /* entries of trees, in sum */
 	bool item_over, item_failed;
 	bool stopped;
 };

@@ -163,14 +163,27 @@ ssize_t infile_read(const struct infile *f, void *buf, size_t len, uint64_t offs
 	return (ssize_t)min_size(got, len); /* it has grown since */
 }
 
+static int too_hollow(const struct infile *f)
+{
+	struct stat st;
+
+	if (f->stream)
+		return 0;
+	if (sys_fstat(f->fd, &st) < 0)
+		return -errno;
+	return (uint64_t)st.st_size - extents_bytes(&st) > INFILE_SUM_HOLES ? -EFBIG : 0;
+}
+
 int infile_sum(const struct infile *f, const atomic_bool *cancelled, _Atomic uint64_t *worked,
 	       uint8_t ret_sum[static 16])
 {
 	struct digest digest = { 0 };
 	uint8_t buf[SUM_STEP];
 	uint64_t offset = 0;
-	ssize_t n = digest_init(&digest);
+	ssize_t n = too_hollow(f);
 
+	if (n == 0)
+		n = digest_init(&digest);
 	while (n >= 0 && (n = infile_read(f, buf, sizeof(buf), offset)) > 0) {
 		digest_add_bytes(&digest, buf, (size_t)n);
 		offset += (uint64_t)n;

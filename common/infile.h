@@ -13,6 +13,8 @@
 
 #include "extent.h"
 
+#define INFILE_SUM_HOLES (1ULL << 40) /* bytes; some minutes of hashing zeros */
+
 struct stream;
 
 struct infile {
@@ -58,7 +60,7 @@ ssize_t infile_read(const struct infile *f, void *buf, size_t len, uint64_t offs
 
 /*
  * Of all its bytes: XXH3_128bits, canonical. That takes its time: `worked` counts up meanwhile, and it is -ECANCELED as soon as
- * it is not wanted any more.
+ * it is not wanted any more. -EFBIG: it has more than INFILE_SUM_HOLES bytes of holes, which cost nothing to make and as much to read as data.
  */
 int infile_sum(const struct infile *f, const atomic_bool *cancelled, _Atomic uint64_t *worked,
 	       uint8_t ret_sum[static 16]);

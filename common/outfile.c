@@ -284,33 +284,18 @@ void outfile_open_stream(struct outfile *f, struct stream *stream)
 	f->stream = stream;
 }
 
-/* ---- reserve ------------------------------------------------------------------------------------------------ */
+/* ---- room --------------------------------------------------------------------------------------------------- */
 
-/* tmpfs would have to clear every page, only to be written over; what cannot reserve (NFS) can at least be asked. */
-static int ask_for_room(int fd, uint64_t size)
+int outfile_check_room(const struct outfile *f, uint64_t size, uint64_t held)
 {
+	uint64_t needed = size - min_size(size, held);
 	struct statvfs st;
 
-	if (fstatvfs(fd, &st) < 0 || !st.f_blocks)
+	if (f->stream || fstatvfs(f->fd, &st) < 0 || !st.f_blocks)
 		return 0;
-	return size / st.f_frsize >= st.f_bfree && size > st.f_bfree * st.f_frsize ? -ENOSPC : 0;
-}
-
-int outfile_reserve(const struct outfile *f, uint64_t size, uint64_t held)
-{
-	struct statfs st;
-	int r;
-
-	if (!size || size > INT64_MAX || f->stream)
-		return 0; /* too large is found when it is written */
-	if (fstatfs(f->fd, &st) == 0 && st.f_type == TMPFS_MAGIC)
-		return ask_for_room(f->fd, size - min_size(size, held));
-	do {
-		r = sys_fallocate(f->fd, FALLOC_FL_KEEP_SIZE, (off_t)size) < 0 ? -errno : 0;
-	} while (r == -EINTR);
-	if (r == -EOPNOTSUPP || r == -ENOSYS || r == -EINVAL)
-		return ask_for_room(f->fd, size - min_size(size, held));
-	return r < 0 ? fail(r, "reserve %llu bytes", (unsigned long long)size) : 0;
+	if (needed / st.f_frsize < st.f_bfree || needed <= st.f_bfree * st.f_frsize)
+		return 0;
+	return fail(-ENOSPC, "%llu bytes", (unsigned long long)needed);
 }
 
 /* ---- write and finish --------------------------------------------------------------------------------------- */

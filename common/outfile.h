@@ -99,10 +99,10 @@ int outfile_hard_link_in(struct outfile *f, int dir, const char *name, int top, 
 void outfile_open_stream(struct outfile *f, struct stream *stream);
 
 /*
- * Room for `size` bytes, `held` of which are there, as far as the file system can say or do: -ENOSPC, -EDQUOT and -EFBIG are known
- * before anything is sent. The size of the file stays as it is.
+ * Whether there is room for `size` bytes, `held` of which are there, as far as the file system can tell: -ENOSPC is mostly known before
+ * anything is sent. None of it is reserved: the size is only what a peer says, and costs it nothing.
  */
-int outfile_reserve(const struct outfile *f, uint64_t size, uint64_t held);
+int outfile_check_room(const struct outfile *f, uint64_t size, uint64_t held);
 
 /* All of it, whatever write(2) interrupts or shortens. -ENOSPC, -EDQUOT, -EFBIG, -EIO ... */
 int outfile_write(const struct outfile *f, const void *buf, size_t len, uint64_t offset);

@@ -178,19 +178,25 @@ static bool say_report(struct receive_file *f)
 	return true;
 }
 
-/* In the order in which they came: what became of a directory is known before what became of its entries. */
-static void say_reports(struct receiver *r)
-{
-	while (r->reports && say_report(r->reports))
-		;
-}
-
 bool receiver_must_wait(struct receiver *r)
 {
 	if (rate_is_ready(&r->rate, loop_now(r->peer->loop)))
 		return false;
 	loop_timer_set(r->peer->loop, &r->pace, r->rate.ready_ns);
 	return true;
+}
+
+/* From a sender that is too fast: it gets neither room nor the good news. At the end there is only DONE to keep back. */
+bool receiver_keeps_back(struct receiver *r)
+{
+	return !r->end_heard && receiver_must_wait(r);
+}
+
+/* In the order in which they came: what became of a directory is known before what became of its entries. */
+static void say_reports(struct receiver *r)
+{
+	while (r->reports && !(receiver_keeps_back(r) && r->reports->status == STATUS_OK) && say_report(r->reports))
+		;
 }
 
 /* A sender that was faster than LIMIT says, or than it could hear of it, has to wait for this. */
@@ -301,9 +307,18 @@ static int on_attributes(void *engine, const struct wire_record *rec)
 	return f ? receive_file_add_attributes(f, &rec->attributes) : -EPROTO;
 }
 
+/*
+ * What is stored is bounded by what was acknowledged: a slot is named from its start to its end, once, and then the sender has to wait
+ * for its ACK, which may be kept back.
+ */
 static bool data_is_sane(const struct receiver *r, const struct wire_data *d)
 {
-	if (d->slot >= r->slab->slots || r->slots[d->slot].last || r->slots[d->slot].due)
+	const struct receive_slot *slot;
+
+	if (r->end_heard || d->slot >= r->slab->slots)
+		return false;
+	slot = &r->slots[d->slot];
+	if (slot->last || slot->due || d->slot_off < slot->used)
 		return false;
 	return d->slot_off <= r->slab->slot_size && d->len <= r->slab->slot_size - d->slot_off;
 }
@@ -336,6 +351,8 @@ static int on_data(void *engine, const struct wire_record *rec)
 
 	if (!f || f->closed || receive_file_kind(f) || receive_file_is_dry(f))
 		return -EPROTO;
+	if (f->place.stream && rec->data.offset != f->end)
+		return -EPROTO;
 	if (rec->data.flags & WIRE_DATA_HELD)
 		return on_held(r, f, &rec->data);
 	if (!c || !data_is_sane(r, &rec->data))
@@ -346,6 +363,7 @@ static int on_data(void *engine, const struct wire_record *rec)
 	announced(f, &c->data);
 	rate_take(&r->rate, c->data.len, loop_now(r->peer->loop));
 	r->slots[c->data.slot].pending++;
+	r->slots[c->data.slot].used = c->data.slot_off + (size_t)c->data.len;
 	if (c->data.flags & WIRE_DATA_LAST)
 		r->slots[c->data.slot].last = true;
 	if ((f->state != FILE_OPENING && f->state != FILE_QUEUED) || f->status != STATUS_OK) {

@@ -107,7 +107,7 @@ bool receive_file_adds_up(const struct receive_file *f)
 	uint8_t value[WIRE_DIGEST_SIZE];
 
 	digest_value(&f->digest, value);
-	if (!(f->said.flags & WIRE_FILE_SPARSE) && f->received != f->close.size)
+	if ((f->place.stream || !(f->said.flags & WIRE_FILE_SPARSE)) && f->received != f->close.size)
 		return false;
 	return f->end <= f->close.size && !memcmp(value, f->close.digest, sizeof(value));
 }

@@ -343,7 +343,7 @@ static void run_create(struct io_job *job)
 	if (f->job_error == 0)
 		f->job_error = trim_held(f);
 	if (f->job_error == 0 && !(f->said.flags & (WIRE_FILE_UNSIZED | WIRE_FILE_SPARSE)))
-		f->job_error = outfile_reserve(&f->out, f->said.size, f->out.held);
+		f->job_error = outfile_check_room(&f->out, f->said.size, f->out.held);
 	if (f->job_error == 0 && goes_direct(f))
 		outfile_go_direct(&f->out);
 }

@@ -109,6 +109,7 @@ struct receive_file {
 
 struct receive_slot {
 	uint16_t pending; /* chunks in it not stored yet */
+	size_t used;      /* where the last of them ends: no byte of it is stored twice before it was acknowledged */
 	bool last;        /* the peer said that no more will be named */
 	bool due;         /* among `acks`: not the peer's yet */
 };
@@ -168,6 +169,7 @@ void receiver_submit(struct receiver *r, struct io_job *job, void (*run)(struct 
 		     void (*done)(struct io_job *));
 void receiver_submit_quick(struct receiver *r, struct io_job *job, void (*run)(struct io_job *),
 			   void (*done)(struct io_job *)); /* see ioqueue_submit_quick() */
+bool receiver_keeps_back(struct receiver *r); /* the same, as long as it may send more */
 bool receiver_must_wait(struct receiver *r); /* its sender was too fast; it is scheduled when that is over */
 bool receiver_job_ended(struct receiver *r); /* first in every done(); false: stopped, only the counting matters */
 void receive_file_fail(struct receive_file *f, enum status status, const char *text);

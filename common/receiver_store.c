@@ -190,7 +190,7 @@ void receiver_send_acks(struct receiver *r)
 	struct wire_record rec = { .type = WIRE_ACK };
 	unsigned int n = r->ack_count < WIRE_ACK_MAX ? r->ack_count : WIRE_ACK_MAX;
 
-	if (!n || (!r->end_heard && receiver_must_wait(r)))
+	if (!n || receiver_keeps_back(r))
 		return;
 	rec.ack.count = (uint16_t)n;
 	memcpy(rec.ack.slots, r->acks, n * sizeof(*r->acks));
@@ -198,7 +198,7 @@ void receiver_send_acks(struct receiver *r)
 		return;
 	peer_moved(r->peer);
 	for (unsigned int i = 0; i < n; i++)
-		r->slots[r->acks[i]].due = false;
+		r->slots[r->acks[i]] = (struct receive_slot){ 0 };
 	r->ack_count -= n;
 	memmove(r->acks, r->acks + n, r->ack_count * sizeof(*r->acks));
 }

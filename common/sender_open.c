@@ -31,6 +31,15 @@ static bool may_go_direct(const struct send_file *f)
 	return (f->item.flags & WIRE_FILE_DIRECT) && (uint64_t)f->in.stat.st_size >= slot_size;
 }
 
+/* Without one it is sent like any other. */
+static int add_sum(struct send_file *f)
+{
+	int r = infile_sum(&f->in, &f->sender->stopped, &f->sender->peer->worked, f->sum);
+
+	f->has_sum = r == 0;
+	return r == -EFBIG ? 0 : r;
+}
+
 static void run_open(struct io_job *job)
 {
 	struct send_file *f = container_of(job, struct send_file, job);
@@ -47,10 +56,8 @@ static void run_open(struct io_job *job)
 		f->job_result = send_file_read_attributes(f, f->in.fd, &f->in.stat);
 	if (f->job_result == 0 && f->in.fd >= 0 && !f->item.dense)
 		f->job_result = infile_find_holes(&f->in);
-	if (f->job_result == 0 && f->in.fd >= 0 && !f->in.unsized && f->item.checksum) {
-		f->job_result = infile_sum(&f->in, &f->sender->stopped, &f->sender->peer->worked, f->sum);
-		f->has_sum = f->job_result == 0;
-	}
+	if (f->job_result == 0 && f->in.fd >= 0 && !f->in.unsized && f->item.checksum)
+		f->job_result = add_sum(f);
 	if (f->job_result == 0 && may_go_direct(f))
 		infile_go_direct(&f->in);
 }

@@ -109,15 +109,7 @@ static int write_some(struct stream *s, const void *buf, size_t len)
 
 int stream_write(struct stream *s, const void *buf, size_t len, uint64_t offset)
 {
-	static const char zeros[64 * KIB];
-	int r = offset < s->offset ? -EINVAL : 0;
-
-	while (r == 0 && s->offset < offset) {
-		uint64_t hole = offset - s->offset;
-
-		r = write_some(s, zeros, hole < sizeof(zeros) ? (size_t)hole : sizeof(zeros));
-	}
-	return r < 0 ? r : write_some(s, buf, len);
+	return offset == s->offset ? write_some(s, buf, len) : -EINVAL;
 }
 
 int stream_sync(const struct stream *s)

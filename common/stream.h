@@ -30,8 +30,8 @@ void stream_cancel(const struct stream *s);
 ssize_t stream_read(const struct stream *s, void *buf, size_t len);
 
 /*
- * All of it. `offset` is where it belongs: what is between the end and there becomes zeros. -EINVAL: it is before the end. -EPIPE: nobody
- * reads (with SIGPIPE ignored). Else as write(2).
+ * All of it. `offset` is where it belongs, which is the end: -EINVAL otherwise. There are no holes in a stream, or a few bytes from a
+ * peer could mean zeros without end. -EPIPE: nobody reads (with SIGPIPE ignored). Else as write(2).
  */
 int stream_write(struct stream *s, const void *buf, size_t len, uint64_t offset);
 

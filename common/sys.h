@@ -107,11 +107,6 @@ static inline off_t sys_lseek(int fd, off_t offset, int whence)
 	return sys_fails("lseek") ? -1 : lseek(fd, offset, whence);
 }
 
-static inline int sys_fallocate(int fd, int mode, off_t len)
-{
-	return sys_fails("fallocate") ? -1 : fallocate(fd, mode, 0, len);
-}
-
 static inline int sys_ftruncate(int fd, off_t size)
 {
 	return sys_fails("ftruncate") ? -1 : ftruncate(fd, size);

@@ -162,6 +162,8 @@ static uint32_t get_flags(const struct options *o)
 			 (o->no_resume ? 0 : WIRE_GET_RESUME) | (o->preserve ? WIRE_GET_PRESERVE : 0) |
 			 (o->follow ? WIRE_GET_FOLLOW : 0);
 
+	if (location_is_stream(&o->target)) /* holes would have to become zeros, as many as the daemon says */
+		flags |= WIRE_GET_DENSE;
 	if (client_may_skip(o))
 		flags |= WIRE_GET_ASK;
 	if (o->checksum)

@@ -122,6 +122,7 @@ static enum status on_place(void *owner, const struct wire_file *file, struct re
 	enum status status = e->session->place ? e->session->place(e->session, file, text) : STATUS_OK;
 
 	ret_place->root = e->session->root;
+	ret_place->stream = e->session->stream;
 	snprintf(ret_place->path, sizeof(ret_place->path), "%.*s", file->path.len, file->path.data);
 	snprintf(ret_place->name, sizeof(ret_place->name), "%.*s", file->name.len, file->name.data);
 	ret_place->flags = receive_place_flags(file->flags);

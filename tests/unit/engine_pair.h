@@ -77,6 +77,7 @@ struct session {
 	int fault_error;
 	struct session_file files[SESSION_FILES];
 	unsigned int count, next;
+	struct stream *stream; /* where all files go instead, or NULL */
 	/* Asked for every file before it is placed; may be NULL. */
 	enum status (*place)(struct session *s, const struct wire_file *file, char *text);
 };

@@ -178,6 +178,21 @@ START_TEST(an_offset_beyond_4_gib_is_reached)
 }
 END_TEST
 
+START_TEST(the_sum_of_holes_without_end_is_not_made)
+{
+	static const atomic_bool no;
+	_Atomic uint64_t worked = 0;
+	uint8_t sum[16];
+	int fd = open("root/hollow", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	ck_assert_int_eq(pwrite(fd, "end", 3, 3LL << 39), 3);
+	close(fd);
+	ck_assert_int_eq(infile_open(&file, tree_root, "hollow"), 0);
+	ck_assert_int_eq(infile_sum(&file, &no, &worked, sum), -EFBIG);
+	ck_assert_uint_eq(worked, 0);
+}
+END_TEST
+
 static void grow(void)
 {
 	FILE *f = fopen("root/file", "ae");
@@ -320,6 +335,7 @@ Suite *infile_suite(void)
 	tcase_add_test(tc, a_file_of_proc_is_unsized_and_readable);
 	tcase_add_test(tc, a_file_of_proc_that_cannot_be_read_is_no_empty_file);
 	tcase_add_test(tc, an_offset_beyond_4_gib_is_reached);
+	tcase_add_test(tc, the_sum_of_holes_without_end_is_not_made);
 	tcase_add_loop_test(tc, a_file_that_changed_while_it_was_read_is_estale, 0, ARRAY_SIZE(changes));
 	tcase_add_test(tc, a_file_that_was_replaced_is_still_the_one_that_was_opened);
 	tcase_add_test(tc, close_may_come_twice_or_early);

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <sys/mount.h>
+#include <sys/statvfs.h>
 
 #include "copy.h"
 
@@ -117,6 +118,22 @@ START_TEST(a_name_of_255_bytes_fits_and_256_do_not)
 	tree_expect(path, "hello");
 	ck_assert_int_eq(outfile_create(&file, tree_root, "dir", name, 0), 0);
 	ck_assert_uint_eq(strlen(file.temp), 255);
+}
+END_TEST
+
+/* It is only what a peer says: nothing was paid for it. */
+START_TEST(room_is_looked_at_and_not_taken)
+{
+	struct statvfs fs;
+	struct stat st;
+
+	ck_assert_int_eq(outfile_create(&file, tree_root, "new", "name", 0), 0);
+	ck_assert_int_eq(fstatvfs(file.fd, &fs), 0);
+	ck_assert_int_eq(outfile_check_room(&file, fs.f_frsize * (fs.f_bfree / 2), 0), 0);
+	ck_assert_int_eq(fstat(file.fd, &st), 0);
+	ck_assert_int_eq(st.st_blocks, 0);
+	ck_assert_int_eq(outfile_check_room(&file, INT64_MAX, 0), -ENOSPC);
+	ck_assert_int_eq(outfile_check_room(&file, INT64_MAX, INT64_MAX), 0);
 }
 END_TEST
 
@@ -315,6 +332,7 @@ Suite *outfile_suite(void)
 	tcase_add_loop_test(tc, a_file_goes_where_its_path_says, 0, ARRAY_SIZE(goes));
 	tcase_add_loop_test(tc, create_says_precisely_what_is_wrong_and_leaves_nothing, 0, ARRAY_SIZE(refused));
 	tcase_add_test(tc, a_name_of_255_bytes_fits_and_256_do_not);
+	tcase_add_test(tc, room_is_looked_at_and_not_taken);
 	tcase_add_test(tc, a_long_name_is_cut_between_characters);
 	tcase_add_test(tc, the_temporary_is_private_hidden_and_random);
 	tcase_add_test(tc, without_a_root_any_path_is_fine);

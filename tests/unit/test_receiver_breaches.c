@@ -4,8 +4,11 @@
  * says so, and nothing of any file is left. Each test runs on each transport there is.
  */
 #include <check.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "actor_sender.h"
+#include "common/stream.h"
 
 Suite *receiver_breaches_suite(void);
 
@@ -157,6 +160,39 @@ BREACH(a_file_number_left_out_is_refused)
 {
 	actor_say_file(e, 0, "old", 0);
 	actor_say_file(e, 2, "new", 0);
+}
+
+/* All of it was stored and nothing acknowledged: whoever is to wait for that would have no reason to. */
+BREACH(bytes_of_a_slot_named_twice_are_refused)
+{
+	struct wire_record data = actor_data(e, 0, 0, bytes, 4096);
+
+	actor_say_file(e, 0, "old", 0);
+	data.data.flags = 0;
+	actor_say(e, &data);
+	data.data.offset = 4096;
+	actor_say(e, &data);
+}
+
+BREACH(bytes_of_a_slot_that_overlap_are_refused)
+{
+	struct wire_record data = actor_data(e, 0, 0, bytes, 10);
+
+	actor_say_file(e, 0, "old", 0);
+	data.data.flags = 0;
+	actor_say(e, &data);
+	data.data.slot_off = 9;
+	data.data.offset = 10;
+	actor_say(e, &data);
+}
+
+BREACH(data_after_end_is_refused)
+{
+	struct wire_record data = actor_data(e, 0, 0, bytes, 10);
+
+	actor_say_file(e, 0, "old", 0);
+	actor_say_end(e, 1);
+	actor_say(e, &data);
 }
 
 BREACH(data_of_a_dry_run_is_refused)
@@ -344,6 +380,36 @@ BREACH(half_a_record_is_refused)
 	actor_say_bytes(e, half, sizeof(half));
 }
 
+static void say_far_away(struct session_end *e)
+{
+	struct wire_record data = actor_data(e, 0, 0, bytes, 10);
+
+	data.data.offset = 1ULL << 62;
+	actor_say_file(e, 0, "-", WIRE_FILE_SPARSE);
+	actor_say(e, &data);
+}
+
+/* A few bytes from a daemon would be zeros without end for whoever reads our standard output. */
+START_TEST(zeros_in_front_of_a_byte_of_a_stream_are_refused)
+{
+	struct stream stream;
+	char byte;
+	int ends[2];
+
+	ck_assert_int_eq(pipe2(ends, O_NONBLOCK), 0);
+	ck_assert_int_eq(stream_init(&stream, ends[1]), 0);
+	begin(_i, say_far_away);
+	session.stream = &stream;
+	session_run(&session);
+	end_expect(session.to, STATUS_PROTOCOL);
+	session_done(&session);
+	ck_assert_int_eq(read(ends[0], &byte, 1), -1);
+	stream_done(&stream);
+	close(ends[0]);
+	close(ends[1]);
+}
+END_TEST
+
 /* ---- the suite ---------------------------------------------------------------------------------------------- */
 
 Suite *receiver_breaches_suite(void)
@@ -365,6 +431,10 @@ Suite *receiver_breaches_suite(void)
 	endpoint_test(tc, more_chunks_than_there_is_room_for_are_refused);
 	endpoint_test(tc, a_first_file_that_is_not_0_is_refused);
 	endpoint_test(tc, a_file_number_left_out_is_refused);
+	endpoint_test(tc, bytes_of_a_slot_named_twice_are_refused);
+	endpoint_test(tc, bytes_of_a_slot_that_overlap_are_refused);
+	endpoint_test(tc, data_after_end_is_refused);
+	endpoint_test(tc, zeros_in_front_of_a_byte_of_a_stream_are_refused);
 	endpoint_test(tc, data_of_a_dry_run_is_refused);
 	endpoint_test(tc, a_file_number_used_twice_is_refused);
 	endpoint_test(tc, more_files_than_may_be_open_are_refused);

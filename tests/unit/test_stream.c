@@ -103,14 +103,15 @@ START_TEST(all_is_written_to_a_slow_reader)
 }
 END_TEST
 
-START_TEST(holes_are_written_as_zeros)
+START_TEST(a_stream_has_no_holes)
 {
 	ck_assert_int_eq(stream_init(&stream, ends[1]), 0);
-	ck_assert_int_eq(stream_write(&stream, "a", 1, 2), 0);
-	ck_assert_int_eq(stream_write(&stream, "b", 1, 3), 0);
-	ck_assert_int_eq(stream_write(&stream, NULL, 0, 6), 0);
-	ck_assert_int_eq(read(ends[0], got, sizeof(got)), 6);
-	ck_assert_mem_eq(got, "\0\0ab\0\0", 6);
+	ck_assert_int_eq(stream_write(&stream, "a", 1, (uint64_t)1 << 62), -EINVAL);
+	ck_assert_int_eq(stream_write(&stream, "a", 1, 1), -EINVAL);
+	ck_assert_int_eq(stream_write(&stream, "a", 1, 0), 0);
+	ck_assert_int_eq(stream_write(&stream, NULL, 0, 6), -EINVAL);
+	ck_assert_int_eq(stream_write(&stream, NULL, 0, 1), 0);
+	ck_assert_int_eq(read(ends[0], got, sizeof(got)), 1);
 }
 END_TEST
 
@@ -220,7 +221,7 @@ Suite *stream_suite(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, short_reads_are_filled_up);
 	tcase_add_test(tc, all_is_written_to_a_slow_reader);
-	tcase_add_test(tc, holes_are_written_as_zeros);
+	tcase_add_test(tc, a_stream_has_no_holes);
 	tcase_add_test(tc, what_belongs_before_the_end_is_refused);
 	tcase_add_test(tc, a_reader_that_is_gone_is_an_error);
 	tcase_add_test(tc, a_read_that_waits_is_cancelled);
