@@ -20,13 +20,14 @@
 #include "sys.h"
 #include "util.h"
 
+#define ACL_ROOM 8192    /* a thousand entries; file systems take about half of that */
 #define CHANGING_TRIES 8 /* an attribute that grows whenever it has been measured */
 
 /* A file as sys_*xattr() wants it. */
 struct target {
 	int fd;
 	const char *path; /* NULL: fd does */
-	char buf[32];
+	char buf[FD_PATH_MAX];
 };
 
 /* An O_PATH descriptor has no attributes, but its name in /proc leads to what has, a symlink included. */
@@ -37,8 +38,7 @@ static int target_init(struct target *t, int fd)
 	if (flags < 0)
 		return -errno;
 	t->fd = fd;
-	snprintf(t->buf, sizeof(t->buf), "/proc/self/fd/%d", fd);
-	t->path = flags & O_PATH ? t->buf : NULL;
+	t->path = flags & O_PATH ? sys_fd_path(fd, t->buf) : NULL;
 	return 0;
 }
 
@@ -276,6 +276,20 @@ int attributes_read_link(int dir_fd, const char *name, unsigned int flags, struc
 	if (sys_fstat(fd, &st) < 0)
 		return complain_about(why, -errno, "read its owner");
 	return attributes_read(fd, &st, flags, ret_attributes, why);
+}
+
+int attributes_default_mode(int dir)
+{
+	uint8_t value[ACL_ROOM];
+	struct target t;
+	ssize_t n = target_init(&t, dir);
+
+	if (n < 0)
+		return (int)n;
+	n = sys_getxattr(t.fd, t.path, ACL_DEFAULT, value, sizeof(value));
+	if (n < 0)
+		return not_there(&t, errno, ATTRIBUTES_ACLS) ? -ENODATA : -errno;
+	return acl_mode(value, (size_t)n);
 }
 
 /* ---- applying ----------------------------------------------------------------------------------------------- */

@@ -82,6 +82,12 @@ int attributes_apply(int fd, const struct attributes *a, unsigned int flags, cha
 int attributes_apply_link(int dir_fd, const char *name, const struct attributes *a, unsigned int flags,
 			  char why[static ATTRIBUTES_WHY_MAX]);
 
+/*
+ * What the default ACL of a directory (may be O_PATH) lets the mode of a new file be, at most. -ENODATA: it has none. Else as
+ * getxattr(2).
+ */
+int attributes_default_mode(int dir);
+
 void attributes_done(struct attributes *a); /* fine on a zeroed struct; zeroes it */
 
 #endif

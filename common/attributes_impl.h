@@ -71,4 +71,7 @@ typedef uint32_t (*acl_visit)(void *context, enum account_kind kind, uint32_t id
  */
 void acl_map(const uint8_t *value, size_t len, acl_visit visit, void *context, uint8_t *out);
 
+/* The mode bits that an ACL stands for, the mask being that of the group. -ENODATA: it is none. */
+int acl_mode(const uint8_t *value, size_t len);
+
 #endif

@@ -95,6 +95,7 @@ const char *status_text(unsigned int status)
 		[STATUS_TOO_MANY_FILES] = "too many open files",
 		[STATUS_SKIPPED] = "skipped",
 		[STATUS_ATTRIBUTES] = "copied, but not with all attributes",
+		[STATUS_UNSYNCED] = "copied, but a crash of the host may undo it",
 	};
 
 	if (status >= ARRAY_SIZE(texts) || !texts[status])

@@ -7,6 +7,7 @@
 #define RDCP_ERROR_H
 
 #include <errno.h>
+#include <stdbool.h>
 
 /* Numbers are part of the protocol: append, never renumber. An unknown number is shown as STATUS_FAILED. */
 enum status {
@@ -36,11 +37,18 @@ enum status {
 	STATUS_TIMEOUT = 23,        /* a deadline passed */
 	STATUS_TOO_MANY_FILES = 24, /* descriptors exhausted */
 	STATUS_SKIPPED = 25,        /* not a failure: left alone as the sender asked; the text says why */
-	STATUS_ATTRIBUTES = 26      /* it is there, but without some of the attributes that were to be kept */
+	STATUS_ATTRIBUTES = 26,     /* it is there, but without some of the attributes that were to be kept */
+	STATUS_UNSYNCED = 27        /* it is there under its name, but a crash of the host may undo that */
 };
 
 /* The one switch from errno (positive or negative) to status; 0 is STATUS_OK, unknown is STATUS_FAILED. */
 enum status status_from_errno(int r);
+
+/* What was sent is at the destination, whatever else went wrong. */
+static inline bool status_is_stored(enum status status)
+{
+	return status == STATUS_OK || status == STATUS_ATTRIBUTES || status == STATUS_UNSYNCED;
+}
 
 /* Lower-case sentence for people, static storage; never NULL, whatever number a peer sent. */
 const char *status_text(unsigned int status);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,10 +12,10 @@
 #include "cleanup.h"
 #include "error.h"
 #include "sys.h"
-#include "umask.h"
 #include "util.h"
 
 #define MODE_BITS 0777
+#define ALL_BITS 07777
 
 /* 1: made. 0: it was there. */
 static int make(int parent, const char *name, mode_t mode)
@@ -110,27 +111,83 @@ int outdir_look(int root, const char *path, const char *name, unsigned int flags
 	return 0;
 }
 
-static int set_attributes(int fd, const struct outfile_attrs *attrs)
+/*
+ * Without preserve it has what mkdir(2) gave it, which knows the umask, the ACL and the set-group-ID bit of the directory around it; only
+ * what was added for its owner is taken back.
+ */
+static mode_t mode_for(const struct stat *st, const struct outfile_attrs *attrs, mode_t mode)
+{
+	if (!attrs->preserve)
+		return st->st_mode & ALL_BITS & ~(OWNER_MAY & ~mode);
+	return attrs->special ? mode : mode | (st->st_mode & OUTFILE_SPECIAL);
+}
+
+static void complain(const struct outfile_attrs *attrs, const char *what)
+{
+	fail(-errno, "set %s of a directory", what);
+	if (attrs->why && !*attrs->why)
+		snprintf(attrs->why, ATTRIBUTES_WHY_MAX, "cannot set %s: %s", what, strerror(errno));
+}
+
+/* An O_PATH descriptor is EBADF; its name in /proc leads to what it is of. */
+static int set_times(int fd, const struct timespec times[2])
+{
+	char path[FD_PATH_MAX];
+
+	if (sys_futimens(fd, times) >= 0)
+		return 0;
+	return errno == EBADF ? sys_utimensat(AT_FDCWD, sys_fd_path(fd, path), times, 0) : -1;
+}
+
+static int set_mode(int fd, mode_t mode)
+{
+	char path[FD_PATH_MAX];
+
+	if (sys_fchmod(fd, mode) >= 0)
+		return 0;
+	return errno == EBADF ? sys_chmod(sys_fd_path(fd, path), mode) : -1;
+}
+
+/* It is there with all that is in it: what it cannot be given is no failure. */
+static void set_attributes(int fd, const struct outfile_attrs *attrs)
 {
 	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, attrs->mtime };
 	mode_t mode = outfile_keep(fd, attrs);
+	struct stat st;
 
-	if (attrs->preserve && sys_futimens(fd, times) < 0)
-		return -errno;
+	if (attrs->preserve && set_times(fd, times) < 0)
+		complain(attrs, "the modification time");
 	if (!attrs->preserve && (mode & OWNER_MAY) == OWNER_MAY)
-		return 0; /* it has it since it was made, or keeps what it had before */
-	return sys_fchmod(fd, attrs->preserve ? mode : mode & MODE_BITS & ~process_umask()) < 0 ? -errno : 0;
+		return; /* it has it since it was made, or keeps what it had before */
+	if (sys_fstat(fd, &st) < 0 || set_mode(fd, mode_for(&st, attrs, mode)) < 0)
+		complain(attrs, "the mode");
 }
 
-int outdir_finish(int top, const char *path, const struct outfile_attrs *attrs, bool sync)
+/* Anything of the file system will do where the directory itself may not be read. */
+static int sync_it(int fd)
+{
+	_cleanup_close_ int any = -1;
+
+	if (!(fcntl(fd, F_GETFL) & O_PATH))
+		return sys_fsync(fd) < 0 && errno != EINVAL ? -errno : 0;
+	any = sys_openat(fd, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+	return any < 0 || sys_syncfs(any) < 0 ? -errno : 0;
+}
+
+int outdir_finish(int top, const char *path, const struct outfile_attrs *attrs, bool sync, bool *ret_unsynced)
 {
 	_cleanup_close_ int fd = beneath_open_nofollow(top, path, O_RDONLY | O_DIRECTORY, 0);
 	char shown[512];
-	int r = fd < 0 ? fd : 0;
+	int r;
 
-	if (r == 0)
-		r = set_attributes(fd, attrs);
-	if (r == 0 && sync && sys_fsync(fd) < 0 && errno != EINVAL)
-		r = -errno;
+	*ret_unsynced = false;
+	if (fd == -EACCES)
+		fd = beneath_open_nofollow(top, path, O_PATH | O_DIRECTORY, 0);
+	r = fd < 0 ? fd : 0;
+	if (r == 0) {
+		set_attributes(fd, attrs);
+		r = sync ? sync_it(fd) : 0;
+		*ret_unsynced = r < 0;
+	}
 	return r < 0 ? fail(r, "finish directory '%s'", escape_name(path, shown, sizeof(shown))) : 0;
 }

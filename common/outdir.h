@@ -32,7 +32,10 @@ int outdir_look(int root, const char *path, const char *name, unsigned int flags
 /* One below. 1: made, 0: it was there; or -ENOTDIR, or as mkdir(2). */
 int outdir_make_in(int parent, const char *name, mode_t mode);
 
-/* What is kept, mode and time, and on stable storage if `sync`. `path` as seen from `top` by a way without symlinks, "" for the top. */
-int outdir_finish(int top, const char *path, const struct outfile_attrs *attrs, bool sync);
+/*
+ * What is kept, mode and time, and on stable storage if `sync`. `path` as seen from `top` by a way without symlinks, "" for the top.
+ * What it cannot be given is said in attrs->why and no failure. With `ret_unsynced` the failure is only that of making it durable.
+ */
+int outdir_finish(int top, const char *path, const struct outfile_attrs *attrs, bool sync, bool *ret_unsynced);
 
 #endif

@@ -4,8 +4,8 @@
  *
  * Called by the receiver's jobs on I/O workers; the receiver owns the struct and discards it. A path is looked up
  * once, by outfile_create(), which keeps the directory: all later calls go through descriptors, or a name of one
- * component in that directory, so it does not matter what becomes of the path. Whatever fails, the destination is
- * untouched.
+ * component in that directory, so it does not matter what becomes of the path. Whatever fails here, the destination is
+ * untouched; it gets its name in outfile_commit.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -214,33 +214,37 @@ int outfile_create_in(struct outfile *f, int dir, const char *name, mode_t mode,
 	return r < 0 ? give_up(f, r, name) : 0;
 }
 
-/* Under a name that is ours, but others may be able to write to the directory: only if it is a symlink still. */
+/*
+ * Under a name that is ours, but others may be able to write to the directory: only if it is that symlink still, and through a
+ * descriptor from there on.
+ */
 static int keep_of_link(const struct outfile *f, const struct outfile_attrs *attrs)
 {
 	_cleanup_close_ int fd = sys_openat(f->dir_fd, f->temp, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
-	struct stat st;
+	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, attrs->mtime };
+	char path[FD_PATH_MAX];
 
-	if (fd < 0 || sys_fstat(fd, &st) < 0)
+	if (fd < 0)
 		return -errno;
-	if (!S_ISLNK(st.st_mode))
+	if (!outfile_is_link_to(fd, "", f->link_text))
 		return -ESTALE;
-	outfile_keep(fd, attrs);
-	return 0;
+	if (attrs->kept)
+		outfile_keep(fd, attrs);
+	if (!attrs->preserve)
+		return 0;
+	return sys_utimensat(AT_FDCWD, sys_fd_path(fd, path), times, 0) < 0 ? -errno : 0;
 }
 
 int outfile_symlink_in(struct outfile *f, int dir, const char *name, const char *text,
 		       const struct outfile_attrs *attrs, unsigned int flags)
 {
-	bool preserve = attrs && attrs->preserve;
-	const struct timespec omit = { .tv_nsec = UTIME_OMIT }, times[2] = { omit, preserve ? attrs->mtime : omit };
 	int r = take_place(f, dir, name, flags);
 
+	f->link_text = text;
 	if (r == 0)
 		r = with_temp(f, make_symlink, text);
-	if (r == 0 && attrs && attrs->kept)
+	if (r == 0 && attrs && (attrs->kept || attrs->preserve))
 		r = keep_of_link(f, attrs);
-	if (r == 0 && preserve && sys_utimensat(dir, f->temp, times, AT_SYMLINK_NOFOLLOW) < 0)
-		r = -errno;
 	return r < 0 ? give_up(f, r, name) : 0;
 }
 
@@ -262,6 +266,7 @@ int outfile_hard_link_in(struct outfile *f, int dir, const char *name, int top, 
 	_cleanup_free_ char *parent = slash ? strndup(to, (size_t)(slash - to)) : strdup("");
 	struct link_source from = { .dir = -1 };
 	int r = take_place(f, dir, name, flags);
+	struct stat st;
 
 	if (r == 0 && !parent)
 		r = -ENOMEM;
@@ -271,7 +276,14 @@ int outfile_hard_link_in(struct outfile *f, int dir, const char *name, int top, 
 		snprintf(from.name, sizeof(from.name), "%s", slash ? slash + 1 : to);
 		from.dir = beneath_open_nofollow(top, parent, O_PATH | O_DIRECTORY, 0);
 		f->is_hard_link = true;
-		r = from.dir < 0 ? from.dir : with_temp(f, make_hard_link, &from);
+		r = from.dir < 0 ? from.dir : 0;
+	}
+	if (r == 0 && sys_fstatat(from.dir, from.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		r = -errno;
+	if (r == 0) {
+		f->linked_dev = st.st_dev;
+		f->linked_ino = st.st_ino;
+		r = with_temp(f, make_hard_link, &from);
 	}
 	if (from.dir >= 0)
 		close(from.dir);
@@ -347,13 +359,43 @@ static int set_mtime(int fd, const struct timespec *mtime)
 	return sys_futimens(fd, times) < 0 ? -errno : 0;
 }
 
+/*
+ * As with cp, which writes into the file that is there: it keeps its ACL and gets none from the directory. With another one the
+ * same mode would let others in.
+ */
+static int take_acl(const struct outfile *f)
+{
+	_cleanup_close_ int fd = sys_openat(f->dir_fd, f->name, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
+	const unsigned int flags = ATTRIBUTES_ACLS | ATTRIBUTES_NUMERIC_IDS;
+	char why[ATTRIBUTES_WHY_MAX];
+	struct attributes acl = { 0 };
+	struct stat st;
+	int r;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	r = sys_fstat(fd, &st) < 0 ? -errno : 0;
+	if (r == 0 && S_ISREG(st.st_mode))
+		r = attributes_read(fd, &st, flags, &acl, why);
+	if (r == 0)
+		r = attributes_apply(f->fd, &acl, flags, why);
+	attributes_done(&acl);
+	return r;
+}
+
 /* A file system without permission bits (vfat) refuses to set them; only who asked to preserve them must know. */
 static int set_mode(const struct outfile *f, const struct outfile_attrs *attrs, mode_t mode)
 {
+	int r = 0;
+
 	if (!attrs->preserve && f->has_mode)
 		return 0;
 	if (!attrs->preserve)
-		mode = f->replaces ? f->replaced_mode : mode & PERMISSIONS & ~process_umask();
+		r = f->replaces ? take_acl(f) : umask_in(f->dir_fd);
+	if (r < 0)
+		return r;
+	if (!attrs->preserve)
+		mode = f->replaces ? f->replaced_mode : mode & PERMISSIONS & ~(mode_t)r;
 	if (sys_fchmod(f->fd, mode) >= 0)
 		return 0;
 	if (attrs->preserve || (errno != EPERM && errno != EOPNOTSUPP))
@@ -412,68 +454,7 @@ int outfile_sync(const struct outfile *f)
 	return r < 0 ? fail(r, "fsync") : 0;
 }
 
-/* ---- commit and discard ------------------------------------------------------------------------------------- */
-
-/* On a file system without RENAME_NOREPLACE (NFS) a hard link refuses to replace just as well. */
-static int rename_no_replace(const struct outfile *f)
-{
-	int from = outfile_temp_dir(f);
-
-	if (sys_renameat2(from, f->temp, f->dir_fd, f->name, RENAME_NOREPLACE) >= 0)
-		return 0;
-	if (errno != EINVAL && errno != ENOSYS)
-		return -errno;
-	if (sys_linkat(from, f->temp, f->dir_fd, f->name) < 0)
-		return -errno;
-	if (sys_unlinkat(from, f->temp) < 0)
-		log_warning("cannot remove a temporary name: %m, ignoring");
-	return 0;
-}
-
-/* A lock is kept until the temporary name is gone: it goes with the last descriptor of the opened file, flock(2). */
-static int close_written(struct outfile *f)
-{
-	int fd = f->is_resumable ? dup(f->fd) : steal_fd(f->fd);
-
-	return fd < 0 ? -1 : sys_close(fd);
-}
-
-int outfile_commit(struct outfile *f, unsigned int flags)
-{
-	char shown[512];
-	int r = 0;
-
-	if (f->direct_fd >= 0 && sys_close(steal_fd(f->direct_fd)) < 0)
-		return fail(-errno, "close");
-	if (f->fd >= 0 && close_written(f) < 0)
-		return fail(-errno, "close"); /* NFS, quotas: a write that failed late */
-	if (flags & PLACE_NO_CLOBBER)
-		r = rename_no_replace(f);
-	else if (sys_renameat2(outfile_temp_dir(f), f->temp, f->dir_fd, f->name, 0) < 0)
-		r = -errno;
-	if (r < 0)
-		return fail(r, "rename to '%s'", escape_name(f->name, shown, sizeof(shown)));
-	/* Between two names of one file rename(2) does nothing at all. */
-	if (f->is_hard_link && sys_unlinkat(f->dir_fd, f->temp) < 0 && errno != ENOENT)
-		return fail(-errno, "remove '%s'", f->temp);
-	f->temp[0] = '\0';
-	outfile_close_part_dir(f);
-	return 0;
-}
-
-/* An O_PATH descriptor cannot be synced; file systems that cannot sync a directory say EINVAL and need not. */
-int outfile_sync_dir(const struct outfile *f)
-{
-	_cleanup_close_ int fd = sys_openat(f->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-	int r;
-
-	if (fd < 0)
-		return fail(-errno, "open a directory to sync it");
-	do {
-		r = sys_fsync(fd) < 0 ? -errno : 0;
-	} while (r == -EINTR);
-	return r < 0 && r != -EINVAL ? fail(r, "fsync of a directory") : 0;
-}
+/* ---- discard ------------------------------------------------------------------------------------------------- */
 
 void outfile_discard(struct outfile *f)
 {

@@ -44,9 +44,14 @@ struct outfile {
 	bool entered;     /* the path is a directory, and the file is path/name */
 	bool replaces;    /* there was a regular file: without preserve its permission bits are kept */
 	mode_t replaced_mode;
-	bool has_size;         /* set by who wrote it from the start to the end, once: nothing to truncate */
-	bool has_mode;         /* it was made with the mode that it shall have, unless it is to be preserved */
-	bool is_hard_link;     /* nothing of it is ours but the name */
+	bool has_size;     /* set by who wrote it from the start to the end, once: nothing to truncate */
+	bool has_mode;     /* it was made with the mode that it shall have, unless it is to be preserved */
+	bool is_hard_link; /* nothing of it is ours but the name */
+	dev_t linked_dev;  /* of a hard link: what it leads to */
+	ino_t linked_ino;
+	const char *link_text; /* of a symlink, borrowed */
+	bool named;            /* it has its name: what fails from here on, the destination is not what it was */
+	const char *why;       /* more about the failure of outfile_commit(), static storage; or NULL */
 	int direct_fd;         /* the same file, past the page cache; -1: not so */
 	struct stream *stream; /* it is no file but this, borrowed; or NULL */
 	uint64_t id;           /* with OUTFILE_RESUME, set by the caller: of the file that it is to become */
@@ -139,12 +144,19 @@ int outfile_trim(struct outfile *f, uint64_t size); /* of what was held no more 
 void outfile_sync_ahead(const struct outfile *f); /* starts what outfile_sync() will wait for; says nothing of errors */
 int outfile_sync(const struct outfile *f);        /* fsync(2) of the file */
 
-/* Gives it its name: renameat2(2). With PLACE_NO_CLOBBER a destination that appeared since is -EEXIST. The file
- * descriptor is closed first, and a failing close(2) is a failure. dir_fd stays for outfile_sync_dir(). After a
- * failure only outfile_discard() is left to do. */
+/*
+ * Gives it its name. With PLACE_NO_CLOBBER a destination that appeared since is -EEXIST. The descriptor is closed, and a failing
+ * close(2) is a failure. dir_fd stays for outfile_sync_dir(). After a failure only outfile_discard() is left to do; `named` says
+ * whether the destination was replaced before.
+ * -ESTALE, with `why`: where others may write to the directory, one of them has put something else in the place of the temporary.
+ */
 int outfile_commit(struct outfile *f, unsigned int flags);
 
-int outfile_sync_dir(const struct outfile *f); /* fsync(2) of the directory: makes the rename durable */
+/*
+ * Makes the name durable: fsync(2) of the directory. One that may not be read (0733) cannot be opened for that: then all of the
+ * file system is synced.
+ */
+int outfile_sync_dir(const struct outfile *f);
 
 void outfile_discard(struct outfile *f);
 

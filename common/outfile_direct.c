@@ -14,12 +14,16 @@
 
 #define BLOCK ((uint64_t)DIRECT_BLOCK)
 
-/* A descriptor of its own: what is not aligned is written through the other one. */
+/*
+ * A descriptor of its own: what is not aligned is written through the other one. Not by its name, under which another user of the
+ * directory may have put something else.
+ */
 void outfile_go_direct(struct outfile *f)
 {
+	char path[FD_PATH_MAX];
+
 	if (f->fd >= 0 && !f->stream && f->direct_fd < 0)
-		f->direct_fd =
-			sys_openat(outfile_temp_dir(f), f->temp, O_WRONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC, 0);
+		f->direct_fd = sys_openat(AT_FDCWD, sys_fd_path(f->fd, path), O_WRONLY | O_DIRECT | O_CLOEXEC, 0);
 }
 
 ssize_t outfile_write_direct(const struct outfile *f, const void *buf, size_t len, uint64_t offset)

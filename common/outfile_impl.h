@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Between outfile.c, outfile_resume.c and outfile_direct.c. Only these include this. */
+/* Between outfile.c, outfile_commit.c, outfile_resume.c and outfile_direct.c. Only these include this. */
 #ifndef RDCP_OUTFILE_IMPL_H
 #define RDCP_OUTFILE_IMPL_H
 
@@ -14,6 +14,12 @@ static inline int outfile_temp_dir(const struct outfile *f)
 }
 
 void outfile_name_temp(struct outfile *f, const uint8_t bytes[static TEMP_RANDOM]); /* fills f->temp, makes nothing */
+
+/* Whose files are made here. */
+uid_t outfile_user(void);
+
+/* `name` in `dir`, or `dir` itself when that is "": it is a symlink to `text`. */
+bool outfile_is_link_to(int dir, const char *name, const char *text);
 
 int outfile_set_size(const struct outfile *f, uint64_t size);
 

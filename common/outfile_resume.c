@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,14 +23,6 @@
 
 /* ---- the directory ------------------------------------------------------------------------------------------ */
 
-/* Whose files are made here. Who is forbidden to ask, as by the filter of a service, has not set another user either. */
-static uid_t file_user(void)
-{
-	int uid = setfsuid((uid_t)-1);
-
-	return uid == -1 ? geteuid() : (uid_t)uid;
-}
-
 /*
  * Subvolumes of btrfs are no mounts, but nothing can be renamed from one to the other. Whoever owns the directory can put another file
  * in the place of ours there; who owns the one around it, or everything, can anyway.
@@ -44,7 +35,7 @@ static int check_part_dir(int fd, int around)
 		return -errno;
 	if (st.st_dev != st_around.st_dev)
 		return -EXDEV;
-	return st.st_uid != file_user() && st.st_uid != st_around.st_uid && st.st_uid != 0;
+	return st.st_uid != outfile_user() && st.st_uid != st_around.st_uid && st.st_uid != 0;
 }
 
 /* 1: there is one of another user, and not to be used. */
@@ -85,7 +76,7 @@ static bool is_ours_alone(const struct outfile *f, int fd, struct stat *ret_st)
 {
 	struct stat st, named;
 
-	if (sys_fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1 || st.st_uid != file_user())
+	if (sys_fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1 || st.st_uid != outfile_user())
 		return false;
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0 ||
 	    sys_fstatat(outfile_temp_dir(f), f->temp, &named, AT_SYMLINK_NOFOLLOW) < 0)

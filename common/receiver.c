@@ -85,6 +85,12 @@ void receive_file_fail_errno(struct receive_file *f, int error)
 		receive_file_fail(f, status, status == STATUS_FAILED ? strerror(-error) : "");
 }
 
+/* Not "failed": the destination is not what it was. */
+void receive_file_fail_unsynced(struct receive_file *f, int error)
+{
+	receive_file_fail(f, STATUS_UNSYNCED, strerror(-error));
+}
+
 /* What does not exist, or is no directory, is the destination and not the source. */
 void receive_file_fail_at_destination(struct receive_file *f, int error)
 {

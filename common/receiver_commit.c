@@ -81,7 +81,11 @@ static void stage(struct receive_file *f)
 
 static void settle(struct receive_file *f)
 {
-	if (f->job_error < 0)
+	if (f->job_error < 0 && f->out.why)
+		receive_file_fail(f, STATUS_FAILED, f->out.why);
+	else if (f->job_error < 0 && f->out.named)
+		receive_file_fail_unsynced(f, f->job_error);
+	else if (f->job_error < 0)
 		receive_file_fail_errno(f, f->job_error);
 	discard(f); /* of a committed file: only closes */
 }

@@ -205,7 +205,8 @@ static void run_leave_dir(struct receive_file *f)
 					    f->place.name) >= sizeof(path))
 		f->job_error = -ENAMETOOLONG;
 	else
-		f->job_error = outdir_finish(f->dir->top ? f->dir->top->fd : f->dir->fd, path, &attrs, sync);
+		f->job_error = outdir_finish(f->dir->top ? f->dir->top->fd : f->dir->fd, path, &attrs, sync,
+					     &f->sync_failed);
 }
 
 /* Worker: the directory itself, or its attributes when all that is in it is there. */
@@ -246,6 +247,8 @@ static void made(struct receive_file *f)
 		receive_file_fail(f, STATUS_SKIPPED, f->skip);
 	if (f->out.part_failed)
 		fail_in_partial_dir(f);
+	if (f->job_error < 0 && f->sync_failed)
+		receive_file_fail_unsynced(f, f->job_error);
 	if (f->job_error < 0)
 		receive_file_fail_at_destination(f, f->job_error);
 	receive_file_store_waiting(f);

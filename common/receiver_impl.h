@@ -73,6 +73,7 @@ struct receive_file {
 	bool looked_at;               /* and not to be left alone: the sender that asked was told */
 	bool parked;                  /* queued, but in no queue before more is heard of it */
 	const char *skip;             /* why it is not to be stored, or NULL; static storage, the worker's */
+	bool sync_failed;             /* the job did, but only at that: STATUS_UNSYNCED */
 	bool at_destination;          /* the job failed before there was anything of it */
 	struct receive_file *next;    /* queued, staged, in a flush, or to be reported */
 	struct receive_dir *dir;      /* below a top: where it is made; of a top that is left: that */
@@ -175,6 +176,7 @@ bool receiver_job_ended(struct receiver *r); /* first in every done(); false: st
 void receive_file_fail(struct receive_file *f, enum status status, const char *text);
 void receive_file_fail_errno(struct receive_file *f, int error);
 void receive_file_fail_at_destination(struct receive_file *f, int error); /* not the source's fault */
+void receive_file_fail_unsynced(struct receive_file *f, int error);       /* it is there and has its name */
 void receive_file_report(struct receive_file *f);                         /* RESULT is due */
 
 /* receiver_create.c */

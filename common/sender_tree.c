@@ -362,7 +362,7 @@ static int walk_item(struct tree *t, struct send_item *ret_item)
 
 void sender_tree_first_done(const struct send_item *item, enum status status)
 {
-	item->first->failed = status != STATUS_OK && status != STATUS_ATTRIBUTES && status != STATUS_SKIPPED;
+	item->first->failed = !status_is_stored(status) && status != STATUS_SKIPPED;
 }
 
 void sender_tree_dir_refused(const struct send_file *f)

@@ -24,6 +24,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#define FD_PATH_MAX 32
 #define DIRECT_BLOCK 4096 /* what O_DIRECT is aligned to: enough for any disk, and the size of a page */
 
 #ifdef RDCP_FAULTS
@@ -122,9 +123,19 @@ static inline int sys_fchmod(int fd, mode_t mode)
 	return sys_fails("chmod") ? -1 : fchmod(fd, mode);
 }
 
+static inline int sys_chmod(const char *path, mode_t mode)
+{
+	return sys_fails("chmod") ? -1 : chmod(path, mode);
+}
+
 static inline int sys_fsync(int fd)
 {
 	return sys_fails("fsync") ? -1 : fsync(fd);
+}
+
+static inline int sys_syncfs(int fd)
+{
+	return sys_fails("syncfs") ? -1 : syncfs(fd);
 }
 
 static inline int sys_close(int fd)
@@ -142,6 +153,21 @@ static inline int sys_renameat2(int from_dir, const char *from, int dir, const c
 static inline int sys_linkat(int from_dir, const char *from, int dir, const char *to)
 {
 	return sys_fails("link") ? -1 : linkat(from_dir, from, dir, to, 0);
+}
+
+/* A name that leads to what is open there, whatever became of the one it was opened by. */
+static inline const char *sys_fd_path(int fd, char path[static FD_PATH_MAX])
+{
+	snprintf(path, FD_PATH_MAX, "/proc/self/fd/%d", fd);
+	return path;
+}
+
+/* Another name for an open file. -1 with ENOENT as well when there is no /proc. */
+static inline int sys_link_fd(int fd, int dir, const char *to)
+{
+	char path[FD_PATH_MAX];
+
+	return sys_fails("link") ? -1 : linkat(AT_FDCWD, sys_fd_path(fd, path), dir, to, AT_SYMLINK_FOLLOW);
 }
 
 static inline int sys_symlinkat(const char *text, int dir, const char *path)

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-/* The umask of the process, see umask.h. Called by whoever makes files or directories. */
+/* What new files do not get of their mode, see umask.h. Called by whoever makes files or directories. */
 #include "umask.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/stat.h>
+
+#include "attributes.h"
+
+#define PERMISSIONS (S_IRWXU | S_IRWXG | S_IRWXO)
 
 static mode_t value = 022;
 
@@ -26,4 +32,13 @@ mode_t process_umask(void)
 
 	pthread_once(&once, read_umask);
 	return value;
+}
+
+int umask_in(int dir)
+{
+	int mode = attributes_default_mode(dir);
+
+	if (mode == -ENODATA)
+		return (int)process_umask();
+	return mode < 0 ? mode : PERMISSIONS & ~mode;
 }

@@ -7,4 +7,10 @@
 
 mode_t process_umask(void); /* as it was when it was asked for first; 022 where there is no /proc */
 
+/*
+ * Of what is made in that directory (may be O_PATH): its default ACL says, if it has one, and the umask does not count, acl(5).
+ * Negative errno as getxattr(2).
+ */
+int umask_in(int dir);
+
 #endif

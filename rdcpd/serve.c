@@ -175,8 +175,8 @@ static void log_refusal(const char *path, uint64_t bytes, enum status status, co
 {
 	char shown[512], why[512];
 
-	journal_write(JOURNAL_FILE_FAILED, path, bytes, "'%s' was not sent: %s%s%s",
-		      escape_name(path, shown, sizeof(shown)), status_text(status), *text ? ": " : "",
+	journal_write(JOURNAL_FILE_FAILED, path, bytes, "'%s' %s: %s%s%s", escape_name(path, shown, sizeof(shown)),
+		      status_is_stored(status) ? "was sent" : "was not sent", status_text(status), *text ? ": " : "",
 		      escape_name(text, why, sizeof(why)));
 }
 

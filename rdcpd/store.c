@@ -50,8 +50,9 @@ static void on_file_done(void *owner, const struct receive_place *place, uint32_
 		journal_write(directory ? JOURNAL_TREE_STORED : JOURNAL_FILE_STORED, place->path, bytes,
 			      "stored '%s', %llu bytes", path, (unsigned long long)bytes);
 	else if (!place->below || !journal_is_lost(&st->lost, place->path, directory))
-		journal_write(JOURNAL_FILE_FAILED, place->path, bytes, "'%s' was not stored: %s%s%s", path,
-			      status_text(status), *text ? ": " : "", escape_name(text, why, sizeof(why)));
+		journal_write(JOURNAL_FILE_FAILED, place->path, bytes, "'%s' %s: %s%s%s", path,
+			      status_is_stored(status) ? "is there" : "was not stored", status_text(status),
+			      *text ? ": " : "", escape_name(text, why, sizeof(why)));
 }
 
 /* The client hangs up when it has read DONE. */

@@ -74,6 +74,90 @@ time_is_now()
 	[ $((now / 1000 - $(stat -c %Y "$to/g"))) -lt 300 ] || fail "$(stat -c %y "$to/g")"
 }
 
+# what can be seen of modes, groups and ACLs
+access_of()
+{
+	(
+		cd "$1" || exit
+		find . -mindepth 1 -printf '%P %y %m %g\n' | sort
+		getfacl -R -P -p -n . 2>&1 | perl -0ne 'print sort split /(?<=\n\n)/'
+	)
+}
+
+same_access()
+{
+	local difference
+
+	difference=$(diff <(access_of "$1") <(access_of "$2") | head -n 20)
+	[ -z "$difference" ] || fail "$difference"
+}
+
+# inherits UMASK COMMANDS...: a directory that they were run in gives what arrives there the same as what cp puts there
+inherits()
+{
+	local mask=$1 dir
+
+	shift
+	need_root
+	need setfacl getfacl perl
+	mkdir -p "$to/in" "$here/ref" "$from/tree/d/e" "$from/tree/read-only/e" "$from/tree/private"
+	for dir in "$to/in" "$here/ref"; do
+		(cd "$dir" && eval "$*") || skip "the file system cannot have that"
+	done
+	text "$from/f" content
+	pattern "$from/large" 3000000
+	cp "$from/f" "$from/tree/d"
+	cp "$from/f" "$from/large" "$from/tree/read-only"
+	chmod 664 "$from/f" "$from/tree/d/f"
+	chmod 600 "$from/large"
+	chmod 500 "$from/tree/read-only/e"
+	chmod 555 "$from/tree/read-only"
+	chmod 700 "$from/tree/private"
+	umask "$mask"
+	[ "$way" = pull ] || daemon_start
+	cp -r "$from/f" "$from/large" "$from/tree" "$here/ref/" || fail "cp fails"
+	for f in f large tree; do
+		transfer -r "$f" in/
+		expect_ok
+	done
+	same_access "$here/ref" "$to/in"
+}
+
+# As cp, which writes into the file: neither more nor less than before may open it.
+replaced_keeps_its_acl()
+{
+	need_root
+	need setfacl getfacl perl
+	mkdir "$to/in" "$here/ref"
+	text "$from/f" content
+	for dir in "$to/in" "$here/ref"; do
+		text "$dir/bare" old
+		text "$dir/listed" old
+		chmod 640 "$dir/bare"
+		setfacl -m u:1234:rw,g::---,m:rw "$dir/listed" 2>/dev/null || skip "no ACLs in this file system"
+		setfacl -d -m g:5678:rwx,m:rwx "$dir"
+		[ "$dir" = "$to/in" ] || cp "$from/f" "$dir/bare"
+		[ "$dir" = "$to/in" ] || cp "$from/f" "$dir/listed"
+	done
+	for f in bare listed; do
+		transfer f "in/$f"
+		expect_ok
+		holds "$to/in/$f" content
+	done
+	same_access "$here/ref" "$to/in"
+}
+
+# -p without the right to give special bits leaves those that a directory has inherited
+preserve_leaves_inherited()
+{
+	mkdir -p "$from/tree/d" "$to/in"
+	chmod 2775 "$to/in"
+	chmod 700 "$from/tree/d"
+	transfer -rp tree in/
+	expect_ok
+	mode_is "$to/in/tree/d" 2700
+}
+
 attributes()
 {
 	local t
@@ -86,6 +170,11 @@ attributes()
 	both mode_is_preserved new_mode 0666 666 -p
 	both umask_is_that_of_the_receiver umask_of_the_receiver
 	both replaced_file_keeps_its_mode replaced_keeps_its_mode
+	both default_acl_counts_and_not_the_umask inherits 077 'setfacl -d -m g:5678:rwx,m:rwx,o::- .'
+	both default_acl_of_little_counts inherits 022 'setfacl -d -m u::rw,g::r,o::- .'
+	both group_of_a_directory_is_handed_on inherits 022 'chgrp 5678 . && chmod 2775 .'
+	both replaced_file_keeps_its_acl replaced_keeps_its_acl
+	both special_bits_that_are_inherited_stay preserve_leaves_inherited
 	both time_is_now_without_preserve time_is_now
 	# the epoch, before it, the last second of 32 bits and the one behind, 2^33, nanoseconds
 	for t in 0 -1 -86400.5 2147483647 2147483648 8589934592 1234567890.123456789; do

@@ -260,6 +260,46 @@ file_too_large()
 	[ ! -e "$to/g" ] || fail "it is there"
 }
 
+# drop_box MODE OWNER: who may make files in a directory and not list it is nobody there; it takes files and trees
+drop_box()
+{
+	local nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+
+	need_root
+	need setpriv
+	if [ "$way" = push ]; then
+		prefix=("${nobody[@]}")
+		daemon_start
+	else
+		prefix_rdcp=("${nobody[@]}")
+	fi
+	mkdir "$to/in" "$from/tree" "$from/tree/d"
+	pattern "$from/large" 9000000
+	text "$from/small" content
+	text "$from/tree/d/f" content
+	ln -s f "$from/tree/d/l"
+	text "$to/in/old" old
+	chown "$2" "$to/in" "$to/in/old"
+	chmod "$1" "$to/in"
+	for f in small large tree; do
+		transfer -r "$f" in/
+		expect_ok
+	done
+	transfer --fsync=file small in/file
+	expect_ok
+	transfer -r tree/. in
+	expect_ok
+	same "$from/large" "$to/in/large"
+	holds "$to/in/file" content
+	holds "$to/in/d/f" content
+	[ "$2" = root ] && [[ $1 = 1* ]] || {
+		transfer small in/old
+		expect_ok
+		holds "$to/in/old" content
+	}
+	diff -r --no-dereference "$from/tree" "$to/in/tree" || fail "the trees differ"
+}
+
 destinations()
 {
 	both file_goes_into_a_directory into_directory
@@ -282,4 +322,7 @@ destinations()
 	both full_disk_leaves_the_old_file full_disk
 	both full_disk_for_one_file_spares_the_others full_disk_for_one
 	both file_beyond_a_limit_is_an_error file_too_large
+	both drop_box_takes_files drop_box 0733 root
+	both sticky_drop_box_takes_files drop_box 1733 root
+	both drop_box_of_its_owner_takes_files drop_box 0311 65534
 }

@@ -224,17 +224,19 @@ START_TEST(directory_can_be_filled_until_it_is_finished)
 }
 END_TEST
 
+static bool unsynced;
+
 START_TEST(finished_directory_has_mode_and_time)
 {
 	const struct outfile_attrs attrs = { .mode = 07555, .preserve = true, .mtime = { -5, 123456789 } };
 	struct stat st;
 
-	ck_assert_int_eq(outdir_finish(tree_root, "dir/sub", &attrs, true), 0);
+	ck_assert_int_eq(outdir_finish(tree_root, "dir/sub", &attrs, true, &unsynced), 0);
 	ck_assert_int_eq(stat("root/dir/sub", &st), 0);
 	ck_assert_uint_eq(st.st_mode & 07777, 0555);
 	ck_assert_int_eq(st.st_mtim.tv_sec, -5);
 	ck_assert_int_eq(st.st_mtim.tv_nsec, 123456789);
-	ck_assert_int_eq(outdir_finish(tree_root, "", &attrs, false), 0);
+	ck_assert_int_eq(outdir_finish(tree_root, "", &attrs, false, &unsynced), 0);
 	ck_assert_int_eq(stat("root", &st), 0);
 	ck_assert_uint_eq(st.st_mode & 07777, 0555);
 	ck_assert_int_eq(chmod("root", 0755), 0);
@@ -246,12 +248,12 @@ START_TEST(only_directories_on_a_way_without_links_are_finished)
 	const struct outfile_attrs attrs = { .mode = 0700, .preserve = true };
 	struct stat st;
 
-	ck_assert_int_eq(outdir_finish(tree_root, "link", &attrs, true), -ELOOP);
-	ck_assert_int_eq(outdir_finish(tree_root, "link/sub", &attrs, true), -ELOOP);
-	ck_assert_int_eq(outdir_finish(tree_root, "out", &attrs, true), -ELOOP);
-	ck_assert_int_eq(outdir_finish(tree_root, "..", &attrs, true), -EXDEV);
-	ck_assert_int_eq(outdir_finish(tree_root, "file", &attrs, true), -ENOTDIR);
-	ck_assert_int_eq(outdir_finish(tree_root, "nothing", &attrs, true), -ENOENT);
+	ck_assert_int_eq(outdir_finish(tree_root, "link", &attrs, true, &unsynced), -ELOOP);
+	ck_assert_int_eq(outdir_finish(tree_root, "link/sub", &attrs, true, &unsynced), -ELOOP);
+	ck_assert_int_eq(outdir_finish(tree_root, "out", &attrs, true, &unsynced), -ELOOP);
+	ck_assert_int_eq(outdir_finish(tree_root, "..", &attrs, true, &unsynced), -EXDEV);
+	ck_assert_int_eq(outdir_finish(tree_root, "file", &attrs, true, &unsynced), -ENOTDIR);
+	ck_assert_int_eq(outdir_finish(tree_root, "nothing", &attrs, true, &unsynced), -ENOENT);
 	ck_assert_int_eq(stat("outside", &st), 0);
 	ck_assert_uint_eq(st.st_mode & 07777, 0755);
 }
