@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "standard.h"
 #include "util.h"
 
 #define LINE_SIZE 6144 /* holds a path of PATH_MAX bytes and what is said about it */
@@ -78,20 +79,6 @@ __attribute__((format(printf, 3, 0))) static size_t build(char *line, size_t use
 	return used + (size_t)n;
 }
 
-static void write_stderr(const char *buf, size_t len)
-{
-	while (len) {
-		ssize_t n = write(STDERR_FILENO, buf, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return;
-		buf += n;
-		len -= (size_t)n;
-	}
-}
-
 void log_writev(int level, const char *fmt, va_list ap)
 {
 	int saved_errno = errno;
@@ -110,7 +97,7 @@ void log_writev(int level, const char *fmt, va_list ap)
 		to(level, line);
 	} else {
 		line[used++] = '\n';
-		write_stderr(line, used);
+		standard_write(STDERR_FILENO, line, used);
 	}
 	errno = saved_errno;
 }

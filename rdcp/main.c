@@ -9,6 +9,7 @@
 
 #include "client.h"
 #include "common/log.h"
+#include "common/standard.h"
 #include "doctor.h"
 #include "exitcode.h"
 #include "interrupt.h"
@@ -57,6 +58,17 @@ static int run(const struct options *o)
 	return client_run(o);
 }
 
+/* Whoever reads the standard output did not get all of it: told here, unless something else was told already. */
+static int tell_lost_output(int code)
+{
+	int r = standard_flush();
+
+	if (r == 0 || code != EXITCODE_OK)
+		return code;
+	log_err("standard output: %s", strerror(-r));
+	return EXITCODE_FAILED;
+}
+
 int main(int argc, char **argv)
 {
 	char why[OPTIONS_WHY_SIZE];
@@ -64,6 +76,7 @@ int main(int argc, char **argv)
 	int code;
 
 	occupy_standard_descriptors();
+	standard_open();
 	setlocale(LC_CTYPE, "");
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* RLIMIT_FSIZE: writes fail with EFBIG instead */
@@ -73,7 +86,7 @@ int main(int argc, char **argv)
 		return EXITCODE_USAGE;
 	}
 	log_set_level(log_level_of(&o));
-	code = run(&o);
+	code = tell_lost_output(run(&o));
 	options_done(&o);
 	return code;
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/standard.h"
 #include "common/util.h"
 
 #define ROOM_MIN (64U << 10) /* bytes of text */
@@ -66,11 +67,9 @@ static int read_to_end(struct scan *s, int fd)
 				return refuse(s, -ENOMEM, "out of memory");
 			s->text = text;
 		}
-		n = read(fd, s->text + used, room - used);
-		if (n < 0 && errno == EINTR)
-			continue;
+		n = standard_read(fd, s->text + used, room - used);
 		if (n < 0)
-			return refuse(s, -errno, "%s", strerror(errno));
+			return refuse(s, (int)n, "%s", strerror((int)-n));
 		if (n == 0)
 			break;
 		used += (size_t)n;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 /*
- * What a run tells. Called by client.c on the loop thread; owns nothing. A standard output that breaks (--json, --stats) is told
- * once and makes the exit status 1: whoever reads it did not get all of it. It never keeps a file from being copied.
+ * What a run tells. Called by client.c on the loop thread; owns nothing. A standard output that breaks is told once and makes the
+ * exit status 1: here as soon as it is noticed that --json broke, else by main. It never keeps a file from being copied.
  */
 #include "output.h"
 
@@ -320,18 +320,9 @@ int output_end(struct output *o, const struct output_end *e)
 	else if (!success && code != EXITCODE_USAGE &&
 		 (options->source_count > 1 || options->recursive || options->files_from))
 		say_counts(o, e);
-	if ((options->action == OPTIONS_LIST || options->dry_run) && (fflush(stdout) != 0 || ferror(stdout))) {
-		log_err("standard output: %m");
-		raise_exit_code(o, EXITCODE_FAILED);
-	}
-	if (o->objects) {
+	if (o->objects)
 		put_summary(o, e, code);
-	} else if (options->stats && !options->json) {
+	else if (options->stats && !options->json)
 		print_stats(f, o, e);
-		if (fflush(f) != 0) {
-			log_err("standard output: %m");
-			raise_exit_code(o, EXITCODE_FAILED);
-		}
-	}
 	return code != EXITCODE_OK ? code : o->exit_code;
 }

@@ -152,8 +152,7 @@ static bool was_seen(const struct access *a, const uint8_t uuid[static WIRE_UUID
 
 	make_prover(a, key, prover);
 	for (size_t i = 0; i < a->seen_count; i++)
-		if (!memcmp(a->seen[i].uuid, uuid, WIRE_UUID_SIZE) &&
-		    !memcmp(a->seen[i].prover, prover, PROVER_SIZE))
+		if (!memcmp(a->seen[i].uuid, uuid, WIRE_UUID_SIZE) && !memcmp(a->seen[i].prover, prover, PROVER_SIZE))
 			return true;
 	return false;
 }

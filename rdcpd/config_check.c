@@ -13,6 +13,7 @@
 
 #include "common/cleanup.h"
 #include "config_value.h"
+#include "nesting.h"
 
 #define CONFIG_KEYS_MAX 8
 
@@ -78,7 +79,7 @@ static const struct config_export *find_export(const struct config *c, const cha
 	return NULL;
 }
 
-/* Two exports of one client with one path: whether it may write would be a matter of luck. */
+/* Two exports of one client with one path: which of them counts would be a matter of luck. */
 static void check_paths_differ(struct config_loader *l, const struct config_place *at, const char *who,
 			       const struct config_export *const *list, size_t count)
 {
@@ -88,6 +89,95 @@ static void check_paths_differ(struct config_loader *l, const struct config_plac
 				config_complain(&l->report, LOG_ERR, at, "%s has '%s' twice, as exports '%s' and '%s'",
 						who, list[i]->path, list[k]->name, list[i]->name);
 }
+
+/* ---- exports in exports ----------------------------------------------------------------------------------------- */
+
+static bool has_export(const struct config_export *const *list, size_t count, const struct config_export *export)
+{
+	for (size_t i = 0; i < count; i++)
+		if (list[i] == export)
+			return true;
+	return false;
+}
+
+static bool have_same_rights(const struct config_export *a, const struct config_export *b)
+{
+	return a->writable == b->writable && a->setuid == b->setuid;
+}
+
+static const char *rights_of(const struct config_export *e)
+{
+	static const char *const words[] = { "read-only", "read-write", "read-only, setuid", "read-write, setuid" };
+
+	return words[e->writable + 2 * e->setuid];
+}
+
+/* Of one client's exports. */
+static void check_nested(struct config_loader *l, const struct config_place *at, const char *who,
+			 const struct config_export *const *list, size_t count, const struct config_export *outer,
+			 const struct config_export *inner)
+{
+	if (has_export(list, count, outer) && has_export(list, count, inner))
+		config_complain(&l->report, LOG_ERR, at,
+				"%s has export '%s' ('%s', %s) in export '%s' ('%s', %s): what is in the one can be "
+				"reached through the other; give both the same rights, or leave one of them out",
+				who, inner->name, inner->path, rights_of(inner), outer->name, outer->path,
+				rights_of(outer));
+}
+
+/* A client that writes nowhere has the same rights everywhere. */
+static void check_nested_of_clients(struct config_loader *l, const struct config_export *outer,
+				    const struct config_export *inner)
+{
+	const struct config *c = l->config;
+	const struct config_client *client = c->clients;
+	char who[CONFIG_NAME_MAX + 16];
+
+	for (const struct config_section *s = l->tree.sections; s; s = s->next) {
+		const struct config_entry *e = config_section_find(s, "exports");
+
+		if (!strcmp(s->kind, "client")) {
+			snprintf(who, sizeof(who), "client '%s'", client->name);
+			if (client->writes)
+				check_nested(l, e ? &e->at : &s->at, who, client->exports, client->export_count, outer,
+					     inner);
+			client++;
+		}
+	}
+}
+
+/* What an export allows would depend on the way by which its files are reached. */
+static int check_nesting(struct config_loader *l)
+{
+	const struct config *c = l->config;
+	const struct config_section *first = find_section(l, "export");
+	struct nesting *n;
+	int err = nesting_new(c, &n);
+
+	if (err < 0)
+		return err;
+	for (size_t i = 0; i < c->export_count; i++) {
+		for (size_t k = 0; k < c->export_count; k++) {
+			const struct config_export *outer = &c->exports[i], *inner = &c->exports[k];
+
+			if (have_same_rights(outer, inner) || !nesting_holds(n, i, k))
+				continue;
+			if (!strcmp(outer->path, inner->path))
+				continue; /* said already */
+			if (nesting_holds(n, k, i) && k < i)
+				continue; /* the same directory: said once */
+			if (c->auth == CONFIG_AUTH_NONE)
+				check_nested(l, &first->at, "auth = none: everybody", c->everything, c->export_count,
+					     outer, inner);
+			else
+				check_nested_of_clients(l, outer, inner);
+		}
+	}
+	nesting_free(n);
+	return 0;
+}
+
+/* ---- clients ---------------------------------------------------------------------------------------------------- */
 
 static void add_client_export(struct config_loader *l, const struct config_entry *e, struct config_client *client,
 			      const char *name, size_t len)
@@ -297,5 +387,5 @@ int config_check(struct config_loader *l, const char *path)
 	}
 	if (c->auth == CONFIG_AUTH_NONE && first)
 		check_paths_differ(l, &first->at, "auth = none: everybody", c->everything, c->export_count);
-	return err;
+	return err < 0 ? err : check_nesting(l);
 }

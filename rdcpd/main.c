@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/standard.h"
 #include "config.h"
 #include "daemon.h"
 #include "journal.h"
@@ -148,35 +149,47 @@ static void say(void *owner, int level, const char *text)
 	log_write(level, "%s", text);
 }
 
-int main(int argc, char **argv)
+static int run(const struct arguments *args)
 {
-	struct arguments args = { .config = CONFIG_FILE };
 	struct config *config;
 	int r, status;
 
-	status = parse(argc, argv, &args);
-	if (status >= 0)
-		return status;
-	log_open("rdcpd", args.debug ? LOG_DEBUG : LOG_INFO);
+	log_open("rdcpd", args->debug ? LOG_DEBUG : LOG_INFO);
 	journal_open();
-	if (args.generate_key)
-		return keys_generate(args.generate_key, args.config, stdout, stderr) < 0 ? EXIT_FAILED : EXIT_OK;
-	if (args.status)
-		return show_status(&args);
+	if (args->generate_key)
+		return keys_generate(args->generate_key, args->config, stdout, stderr) < 0 ? EXIT_FAILED : EXIT_OK;
+	if (args->status)
+		return show_status(args);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* RLIMIT_FSIZE: writes fail with EFBIG instead */
-	r = config_load(args.config, say, NULL, &config);
+	r = config_load(args->config, say, NULL, &config);
 	if (r < 0)
 		return EXIT_CONFIG;
-	if (args.list_keys) {
+	if (args->list_keys) {
 		keys_list(config, stdout);
 		status = EXIT_OK;
-	} else if (args.check) {
-		printf("%s: no errors\n", args.config);
+	} else if (args->check) {
+		printf("%s: no errors\n", args->config);
 		status = EXIT_OK;
 	} else {
-		status = daemon_run(config, args.config) < 0 ? EXIT_FAILED : EXIT_OK;
+		status = daemon_run(config, args->config) < 0 ? EXIT_FAILED : EXIT_OK;
 	}
 	config_unref(config);
 	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct arguments args = { .config = CONFIG_FILE };
+	int r, status;
+
+	standard_open();
+	status = parse(argc, argv, &args);
+	if (status < 0)
+		status = run(&args);
+	r = standard_flush();
+	if (r == 0 || status != EXIT_OK)
+		return status;
+	fprintf(stderr, "rdcpd: standard output: %s\n", strerror(-r));
+	return EXIT_FAILED;
 }

@@ -445,6 +445,41 @@ unknown_word()
 	refuses_to_start "conf:3: " "auth = none" "auht = none"
 }
 
+# $1, read-only, is refused beside the read-write export $srv, which holds the same files
+nested_in_srv()
+{
+	[ -e "$case_dir/key" ] || "$build/rdcpd" --generate-key "$case_dir/key" >/dev/null || fail "no key"
+	printf '%s\n' '[daemon]' 'auth = key' "[export outer]" "path = $srv" "access = read-write" "[export inner]" \
+		"path = $1" "[client alice]" "key-file = $case_dir/key" >conf
+	timeout 20 "$build/rdcpd" -c conf --check-config </dev/null >/dev/null 2>"$case_dir/err"
+	status=$? err=$(<"$case_dir/err")
+	[ "$status" = 78 ] || fail "exit status $status: $err"
+	[[ $err == *"conf:8: client 'alice' has export 'inner' ('$1', read-only) in export 'outer' ('$srv', read-write)"* ]] ||
+		fail "it says: $err"
+}
+
+nested_export()
+{
+	mkdir "$there/inner"
+	nested_in_srv "$there/inner"
+	ln -s "$there" link
+	nested_in_srv "$PWD/link/inner"
+}
+
+nested_export_by_mount()
+{
+	mkdir "$there/inner" bound other
+	need_root
+	mount --bind "$there/inner" bound 2>/dev/null || skip "no mounts here"
+	mounts+=("$PWD/bound")
+	nested_in_srv "$PWD/bound"
+	# what is mounted in an export is in it, too
+	mkdir "$there/mounted" other/inner
+	mount --bind other "$there/mounted"
+	mounts+=("$there/mounted")
+	nested_in_srv "$PWD/other/inner"
+}
+
 access()
 {
 	run right_key_is_let_in right_key
@@ -471,6 +506,8 @@ access()
 	run similar_name_is_outside outside_by_similar_name
 	run link_to_the_outside_is_refused outside_by_link
 	run link_swapped_meanwhile_does_not_lead_outside outside_by_race
+	run nested_export_with_other_rights_is_refused nested_export
+	run nested_export_behind_a_mount_is_refused nested_export_by_mount
 	run daemon_needs_auth auth_has_no_default
 	run unknown_word_is_an_error_with_its_line unknown_word
 }

@@ -102,6 +102,141 @@ full_output()
 	holds "$to/g" content
 }
 
+# slowly OUT|ERR FILE WORD...: rdcp with a pipe that does not block as its standard output or error; FILE gets what a reader that
+# lets the pipe run full takes from it. Sets status.
+slowly()
+{
+	local which=$1 file=$2
+
+	shift 2
+	need perl
+	# shellcheck disable=SC2016
+	timeout -k 5 $((30 * slow)) perl -e '
+		use Fcntl;
+		my ($which, $file, @command) = @ARGV;
+		pipe R, W or die;
+		fcntl W, F_SETFL, O_WRONLY | O_NONBLOCK or die;
+		fcntl W, 1031, 4096; # F_SETPIPE_SZ
+		my $pid = fork;
+		if (!$pid) {
+			close R;
+			open $which eq "OUT" ? STDOUT : STDERR, ">&", \*W or die;
+			exec @command;
+		}
+		close W;
+		open F, ">", $file or die;
+		for (my $turn = 0; sysread R, my $bytes, 4096; $turn++) {
+			print F $bytes;
+			select undef, undef, undef, 0.05 if $turn < 4;
+		}
+		close F or die;
+		waitpid $pid, 0;
+		exit $? >> 8' \
+		"$which" "$file" "$build/rdcp" --transport="$transport" -P "$port" "${identity[@]}" "$@" </dev/null 2>"$case_dir/err"
+	status=$?
+	err=$(<"$case_dir/err")
+}
+
+# lines FILE N [PATTERN]
+has_lines()
+{
+	local n
+
+	n=$(grep -c "${3-}" "$1")
+	[ "$n" = "$2" ] || fail "$n lines of $2"
+}
+
+# Somebody who shares the descriptor has set O_NONBLOCK.
+output_that_does_not_block()
+{
+	local i names=a_name_that_is_not_short_
+
+	mkdir dir
+	for i in {1..600}; do : >"dir/$names$i"; done
+	slowly OUT list -r -n dir "$host:$there/"
+	expect_ok
+	has_lines list 600 "' -> '"
+	slowly OUT list -r --json dir "$host:$there/"
+	expect_ok
+	has_lines list 601 '^{.*}$'
+	slowly OUT list --list "$host:$there/dir"
+	expect_ok
+	has_lines list 600
+	slowly ERR list -r -v dir "$host:$there/"
+	expect 0
+	has_lines list 600 "' -> '"
+	slowly OUT list --help
+	expect_ok
+	same list <("$build/rdcp" --help)
+}
+
+# ... on what a list is read from: a slow writer
+input_that_does_not_block()
+{
+	local i
+
+	need perl
+	mkdir dir
+	for i in {1..100}; do : >"dir/$i"; done
+	# shellcheck disable=SC2016
+	timeout -k 5 $((30 * slow)) perl -e '
+		use Fcntl;
+		pipe R, W or die;
+		fcntl R, F_SETFL, O_RDONLY | O_NONBLOCK or die;
+		if (!fork) {
+			close W;
+			open STDIN, "<&", \*R or die;
+			exec @ARGV;
+		}
+		close R;
+		for (1 .. 100) {
+			select undef, undef, undef, 0.1 if $_ % 50 == 1;
+			syswrite W, "$_\n" or die;
+		}
+		close W;
+		wait;
+		exit $? >> 8' \
+		"$build/rdcp" --transport="$transport" -P "$port" "${identity[@]}" --files-from=- dir "$host:$there/x" 2>"$case_dir/err"
+	status=$? err=$(<"$case_dir/err")
+	expect_ok
+	[ "$(ls -A "$there/x")" = "$(ls -A dir)" ] || fail "there is: $(ls -A "$there/x")"
+}
+
+# into_full STATUS WORD...: what cannot be written is not said to be well
+into_full()
+{
+	local want=$1
+
+	shift
+	"$@" </dev/null >/dev/full 2>"$case_dir/err"
+	status=$? err=$(<"$case_dir/err")
+	expect "$want" "standard output: No space left"
+	expect_one_line
+}
+
+lost_output()
+{
+	[ -w /dev/full ] || skip "no /dev/full"
+	text f content
+	into_full 1 rdcp --help
+	into_full 1 rdcp --version
+	into_full 1 rdcp -n f "$host:$there/g"
+	text "$there/x" content
+	into_full 1 rdcp --list "$host:$there"
+	into_full 1 rdcp --stats f "$host:$there/g"
+	holds "$there/g" content
+	into_full 1 timeout 20 "$build/rdcpd" --help
+	into_full 1 timeout 20 "$build/rdcpd" -c "$conf" --check-config
+	daemon_start "status-socket = $case_dir/status"
+	into_full 1 timeout 20 "$build/rdcpd" -c "$conf" --status
+	into_full 1 timeout 20 "$build/rdcpd" -c "$conf" --status --json
+	daemon_stop
+	# nobody reads
+	rdcp --help </dev/null 2>"$case_dir/err" | true
+	status=${PIPESTATUS[0]} err=
+	[ "$status" != 0 ] || fail "a broken pipe is well"
+}
+
 # The first file that is opened must not become descriptor 0, 1 or 2.
 closed_descriptors()
 {
@@ -223,6 +358,9 @@ output()
 	both progress_on_a_terminal_fits progress_on_a_terminal
 	run narrow_terminals_do_no_harm there_and_back push narrow_terminals
 	both full_output_does_no_harm full_output
+	run output_that_does_not_block_is_whole output_that_does_not_block
+	run input_that_does_not_block_is_whole input_that_does_not_block
+	run lost_output_is_an_error lost_output
 	both closed_descriptors_do_no_harm closed_descriptors
 	run usage_errors_are_status_2 usage_errors
 	run help_and_version_are_on_stdout help_and_version

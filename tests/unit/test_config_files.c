@@ -126,6 +126,66 @@ START_TEST(the_shipped_file_starts_no_daemon_by_itself_and_needs_one_line)
 }
 END_TEST
 
+/* ---- exports in exports ----------------------------------------------------------------------------------------- */
+
+#define NESTED(at, who, inner, inner_path, inner_rights, outer, outer_path, outer_rights)                              \
+	"@/rdcpd.conf:" at ": " who " has export '" inner "' ('@/" inner_path "', " inner_rights ") in export '" outer \
+	"' ('@/" outer_path "', " outer_rights                                                                         \
+	"): what is in the one can be reached through the other; give both the same "                                  \
+	"rights, or leave one of them out"
+#define WRITABLE "access = read-write\n"
+
+static void make_link(const char *to, const char *name)
+{
+	char path[600];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	ck_assert_int_eq(symlink(to, path), 0);
+}
+
+START_TEST(a_nested_export_with_other_rights_is_refused)
+{
+	make_dir("a/in");
+	make_dir("a/in/deep");
+	expect_only(OPEN WRITABLE "[export in]\npath = @/a/in/deep\n",
+		    NESTED("3", "auth = none: everybody", "in", "a/in/deep", "read-only", "a", "a", "read-write"));
+	expect_only(OPEN "[export in]\npath = @/a/in\n" WRITABLE,
+		    NESTED("3", "auth = none: everybody", "in", "a/in", "read-write", "a", "a", "read-only"));
+	expect_only(OPEN WRITABLE "[export in]\npath = @/a/in\nsetuid = yes\n" WRITABLE,
+		    NESTED("3", "auth = none: everybody", "in", "a/in", "read-write, setuid", "a", "a", "read-write"));
+	expect_only(GOOD "[export in]\npath = @/a/in\n" WRITABLE,
+		    NESTED("5", "client 'one'", "in", "a/in", "read-write", "a", "a", "read-only"));
+	expect_only(GOOD "exports = a in\n[export in]\npath = @/a/in\n" WRITABLE,
+		    NESTED("7", "client 'one'", "in", "a/in", "read-write", "a", "a", "read-only"));
+}
+END_TEST
+
+START_TEST(a_symlink_hides_no_nesting)
+{
+	make_dir("a/in");
+	make_link("a/in", "link");
+	make_link("a", "same");
+	expect_only(OPEN WRITABLE "[export in]\npath = @/link\n",
+		    NESTED("3", "auth = none: everybody", "in", "link", "read-only", "a", "a", "read-write"));
+	expect_only(OPEN WRITABLE "[export in]\npath = @/same/in\n",
+		    NESTED("3", "auth = none: everybody", "in", "same/in", "read-only", "a", "a", "read-write"));
+	expect_only(OPEN WRITABLE "[export twin]\npath = @/same\n",
+		    NESTED("3", "auth = none: everybody", "twin", "same", "read-only", "a", "a", "read-write"));
+}
+END_TEST
+
+START_TEST(a_nested_export_is_fine_where_rights_cannot_differ)
+{
+	make_dir("a/in");
+	config_unref(load_good(OPEN WRITABLE "[export in]\npath = @/a/in\n" WRITABLE));
+	config_unref(load_good(OPEN "[export b]\npath = @/b\n" WRITABLE));
+	/* two clients, each with one of them; and one that writes nowhere */
+	config_unref(load_good(GOOD "exports = a\n[export in]\npath = @/a/in\n" WRITABLE
+				    "[client two]\nkey-file = @/two.key\nexports = in\n"));
+	config_unref(load_good(GOOD "access = read-only\n[export in]\npath = @/a/in\n" WRITABLE));
+}
+END_TEST
+
 Suite *config_files_suite(void)
 {
 	Suite *s = suite_create("config_files");
@@ -139,6 +199,9 @@ Suite *config_files_suite(void)
 	tcase_add_test(tc, a_mistake_in_a_drop_in_names_the_drop_in);
 	tcase_add_test(tc, a_mistake_that_a_drop_in_replaces_is_one_all_the_same);
 	tcase_add_test(tc, an_overridden_path_need_not_exist);
+	tcase_add_test(tc, a_nested_export_with_other_rights_is_refused);
+	tcase_add_test(tc, a_symlink_hides_no_nesting);
+	tcase_add_test(tc, a_nested_export_is_fine_where_rights_cannot_differ);
 	tcase_add_test(tc, the_shipped_file_starts_no_daemon_by_itself_and_needs_one_line);
 	suite_add_tcase(s, tc);
 	return s;
