@@ -3,14 +3,15 @@
  * Log lines: put together here, written with one write(2) or given to the program's sink.
  *
  * Called by everybody, from any thread. The settings are atomic, the context belongs to its thread, and a line is
- * built on the stack: there is nothing to lock, own or fail. A line that does not fit is cut and says so; a standard
- * error that cannot be written to is nobody's problem.
+ * built on the stack, or where it is long in memory of its own: there is nothing to lock or own. Without memory a long line is cut and
+ * says so; a standard error that cannot be written to is nobody's problem.
  */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,7 +19,7 @@
 #include "standard.h"
 #include "util.h"
 
-#define LINE_SIZE 6144 /* holds a path of PATH_MAX bytes and what is said about it */
+#define LINE_SIZE 1024 /* most are shorter */
 #define CONTEXT_SIZE 64
 
 static _Atomic(const char *) log_program;
@@ -60,45 +61,68 @@ static void flatten(char *s)
 			*s = '?';
 }
 
-/* "CONTEXT: text" from `used` on; a cut shows. Returns the length of the line. */
-__attribute__((format(printf, 3, 0))) static size_t build(char *line, size_t used, const char *fmt, va_list ap)
+/* "PROGRAM: CONTEXT: text" into `line`, as snprintf(3): returns the length of all of it. */
+__attribute__((format(printf, 4, 0))) static size_t build(char *line, size_t size, bool program, const char *fmt,
+							  va_list ap)
 {
+	const char *name = program ? atomic_load(&log_program) : NULL;
 	int n, saved_errno = errno;
+	size_t used;
 
-	if (context[0])
-		used += (size_t)snprintf(line + used, LINE_SIZE - used, "%s: ", context);
+	used = min_size((size_t)snprintf(line, size, "%s%s%s%s", name ? name : "", name ? ": " : "", context,
+					 context[0] ? ": " : ""),
+			size - 1);
 	errno = saved_errno; /* for %m */
-	n = vsnprintf(line + used, LINE_SIZE - used, fmt, ap);
+	n = vsnprintf(line + used, size - used, fmt, ap);
 	if (n < 0)
-		n = snprintf(line + used, LINE_SIZE - used, "%s", fmt);
-	if ((size_t)n >= LINE_SIZE - used) {
-		memcpy(line + LINE_SIZE - 4, "...", 4);
-		n = (int)(LINE_SIZE - 1 - used);
-	}
+		n = snprintf(line + used, size - used, "%s", fmt);
 	flatten(line + used);
 	return used + (size_t)n;
+}
+
+static void put(log_sink to, int level, char *line, size_t len)
+{
+	if (to) {
+		to(level, line);
+	} else {
+		line[len++] = '\n';
+		standard_write(STDERR_FILENO, line, len);
+	}
+}
+
+/* Names make it long: then it takes memory, and without that its end is missing. */
+static void put_long(log_sink to, int level, char *cut, size_t len, const char *fmt, va_list ap)
+{
+	char *line = malloc(len + 2);
+
+	if (line) {
+		build(line, len + 1, !to, fmt, ap);
+		put(to, level, line, len);
+	} else {
+		memcpy(cut + LINE_SIZE - 4, "...", 4);
+		put(to, level, cut, LINE_SIZE - 1);
+	}
+	free(line);
 }
 
 void log_writev(int level, const char *fmt, va_list ap)
 {
 	int saved_errno = errno;
 	log_sink to = atomic_load(&sink);
-	const char *program = atomic_load(&log_program);
 	char line[LINE_SIZE + 1]; /* and the newline */
-	size_t used = 0;
+	va_list again;
+	size_t len;
 
 	if (level > log_level())
 		return;
-	if (!to && program)
-		used = min_size((size_t)snprintf(line, LINE_SIZE / 2, "%s: ", program), LINE_SIZE / 2 - 1);
+	va_copy(again, ap);
+	len = build(line, LINE_SIZE, !to, fmt, ap);
 	errno = saved_errno;
-	used = build(line, used, fmt, ap);
-	if (to) {
-		to(level, line);
-	} else {
-		line[used++] = '\n';
-		standard_write(STDERR_FILENO, line, used);
-	}
+	if (len < LINE_SIZE)
+		put(to, level, line, len);
+	else
+		put_long(to, level, line, len, fmt, again);
+	va_end(again);
 	errno = saved_errno;
 }
 

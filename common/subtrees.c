@@ -77,7 +77,7 @@ void subtrees_done(struct subtrees *s)
 
 const char *subtrees_say(char *buf, size_t size, const char *path, uint64_t entries, const char *done)
 {
-	char shown[512];
+	char shown[ESCAPED_PATH_SIZE];
 
 	snprintf(buf, size, "'%s': %" PRIu64 " %s beneath it %s not %s, either",
 		 escape_name(path, shown, sizeof(shown)), entries, entries == 1 ? "entry" : "entries",

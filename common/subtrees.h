@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define SUBTREES_MAX 256
-#define SUBTREES_SENTENCE_MAX 640
+#define SUBTREES_SENTENCE_MAX (4 * 4096 + 128) /* holds the longest path */
 
 struct subtree {
 	struct subtree *next;

@@ -79,30 +79,58 @@ static size_t escape_one(const unsigned char *s, char out[static 17], size_t *re
 	return n;
 }
 
+static size_t escaped_length(const char *name)
+{
+	const unsigned char *s = (const unsigned char *)name;
+	size_t total = 0, len;
+	char one[17];
+
+	while (*s) {
+		s += escape_one(s, one, &len);
+		total += len;
+	}
+	return total;
+}
+
+/* Copies whole characters of `*s`, escaped, up to `room` bytes, and goes behind them. Returns the bytes written. */
+static size_t escape_some(const unsigned char **s, char *out, size_t room)
+{
+	size_t used = 0, len;
+	char one[17];
+
+	while (**s) {
+		size_t taken = escape_one(*s, one, &len);
+
+		if (used + len > room)
+			break;
+		memcpy(out + used, one, len);
+		used += len;
+		*s += taken;
+	}
+	return used;
+}
+
 char *escape_name(const char *name, char *out, size_t size)
 {
 	const unsigned char *s = (const unsigned char *)name;
-	size_t used = 0, cut = 0; /* cut: the last place between characters where "..." still fits behind */
+	size_t left, used, dots, len;
 	char one[17];
 
 	if (!size)
 		return out;
-	while (*s) {
-		size_t len;
-
-		s += escape_one(s, one, &len);
-		if (used + len >= size) {
-			size_t dots = min_size(3, size - 1);
-
-			memcpy(out + cut, "...", dots);
-			used = cut + dots;
-			break;
-		}
-		memcpy(out + used, one, len);
-		used += len;
-		if (used + 3 < size)
-			cut = used;
+	left = escaped_length(name);
+	if (left < size) {
+		out[escape_some(&s, out, left)] = '\0';
+		return out;
 	}
+	dots = min_size(3, size - 1);
+	used = escape_some(&s, out, (size - 1 - dots) / 3);
+	left -= used;
+	memcpy(out + used, "...", dots);
+	used += dots;
+	for (; left > size - 1 - used; left -= len)
+		s += escape_one(s, one, &len);
+	used += escape_some(&s, out + used, left);
 	out[used] = '\0';
 	return out;
 }

@@ -46,10 +46,11 @@ bool utf8_is_control(uint32_t code);
 
 /*
  * Writes `name` to `out` so that a terminal or the journal can show it: control bytes, C1, what breaks a line or turns
- * its direction, and bytes that are not valid UTF-8 become \ooo, a backslash doubles. Always terminates; a result that
- * does not fit ends in "...", behind a whole character. `out` must not overlap `name`.
- * Returns `out`.
+ * its direction, and bytes that are not valid UTF-8 become \ooo, a backslash doubles. Always terminates. Of a result that does not
+ * fit a part is left out between whole characters, "..." in its place, and what is kept is most of all the end, which tells the files
+ * of a tree apart; a path of PATH_MAX fits into ESCAPED_PATH_SIZE bytes. `out` must not overlap `name`. Returns `out`.
  */
+#define ESCAPED_PATH_SIZE (4 * 4096)
 char *escape_name(const char *name, char *out, size_t size);
 
 /* The last component of a path, without slashes behind it; "/" when there is none. malloc'ed, NULL: no memory. */

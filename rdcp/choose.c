@@ -35,7 +35,7 @@ static const char *rule_fault(int r)
 static int add_rule(struct client *c, const struct options_rule *rule, char *why, size_t size)
 {
 	bool include = rule->kind == OPTIONS_INCLUDE || rule->kind == OPTIONS_INCLUDE_FROM;
-	char shown[128];
+	char shown[1024];
 	int r;
 
 	if (rule->kind == OPTIONS_INCLUDE_FROM || rule->kind == OPTIONS_EXCLUDE_FROM)

@@ -440,7 +440,7 @@ static void tear_down(struct client *c)
 /* With several sources it is worth telling which of them need not be copied again. */
 static void list_finished(const struct client *c)
 {
-	char name[512];
+	char name[ESCAPED_PATH_SIZE];
 	unsigned int more = 0, told = 0;
 
 	for (unsigned int i = 0; i < c->source_count; i++) {

@@ -302,7 +302,7 @@ static bool check_memlock(const struct options *o)
 
 static bool check_key(const struct options_key *k)
 {
-	char why[512], shown[256];
+	char why[OPTIONS_WHY_SIZE], shown[ESCAPED_PATH_SIZE];
 	struct key key;
 	int r;
 

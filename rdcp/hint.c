@@ -137,7 +137,7 @@ static void add_string(struct line *l, const char *s)
 
 static void add_escaped(struct line *l, const char *s)
 {
-	char shown[128];
+	char shown[1024];
 
 	add_string(l, escape_name(s, shown, sizeof(shown)));
 }

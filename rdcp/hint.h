@@ -16,7 +16,7 @@
 #include "exitcode.h"
 #include "options.h"
 
-#define HINT_SIZE 512 /* every line fits, whatever the peer says */
+#define HINT_SIZE 2048 /* every line fits, whatever the peer says */
 
 /* What the texts speak of. All borrowed. */
 struct hint_peer {

@@ -32,7 +32,7 @@ struct parse {
 
 __attribute__((format(printf, 3, 4))) static int refuse(const struct parse *p, int r, const char *fmt, ...)
 {
-	char shown[96], sentence[256];
+	char shown[1024], sentence[256];
 	va_list ap;
 
 	va_start(ap, fmt);

@@ -35,7 +35,7 @@ struct scan {
 
 __attribute__((format(printf, 3, 4))) static int refuse(const struct scan *s, int r, const char *fmt, ...)
 {
-	char shown[96], where[48] = "", sentence[192];
+	char shown[1024], where[48] = "", sentence[192];
 	bool piped = !strcmp(s->file, "-");
 	va_list ap;
 

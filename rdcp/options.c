@@ -239,7 +239,7 @@ static_assert(SLAB_MAX_SLOTS_LOG2 == 12, "store_power() says 4096");
 static int store(const struct parse *p, const struct row *row, const char *arg, struct options *o)
 {
 	void *field = (char *)o + row->offset;
-	char shown[64];
+	char shown[1024];
 	uint64_t n;
 	int choice;
 
@@ -325,7 +325,7 @@ static void make_getopt_tables(char *letters, struct option *longs)
 static int refuse_option(const struct parse *p, int c, char **argv)
 {
 	const struct row *row = find_row(optopt);
-	char shown[64];
+	char shown[1024];
 
 	if (c == ':' && row)
 		return refuse(p, -EINVAL, "--%s needs a value: %s; see 'rdcp --help'", row->name, row->arg);
@@ -342,7 +342,7 @@ static int parse_options(const struct parse *p, int argc, char **argv, struct op
 {
 	char letters[2 * ARRAY_SIZE(rows) + 2];
 	struct option longs[ARRAY_SIZE(rows) + 1];
-	char shown[64];
+	char shown[1024];
 	int c, r;
 
 	make_getopt_tables(letters, longs);

@@ -18,23 +18,22 @@
 #include "common/log.h"
 #include "common/subtrees.h"
 #include "common/util.h"
+#include "common/wire.h"
 #include "exitcode.h"
 #include "hint.h"
 #include "interrupt.h"
 #include "json.h"
 
 #define SCHEMA 1 /* of the objects; grows when a member changes its meaning, not when one is added */
-#define PATH_SIZE (2 * PATH_MAX + NAME_MAX)
 
 void output_init(struct output *o, const struct options *options, const char *host)
 {
-	*o = (struct output){
-		.options = options,
-		.host = host,
-		.progress.fd = -1,
-		.objects = options->json ? stdout : NULL,
-		.started_ns = now_ns(),
-	};
+	memset(o, 0, sizeof(*o));
+	o->options = options;
+	o->host = host;
+	o->progress.fd = -1;
+	o->objects = options->json ? stdout : NULL;
+	o->started_ns = now_ns();
 }
 
 /* Where the file itself goes to standard output, its progress cannot; and not to the terminal where it is shown, either. */
@@ -74,7 +73,7 @@ static void end_object(struct output *o, struct json *j)
 
 void output_complain(struct output *o, int exit_code, const char *fmt, ...)
 {
-	char text[2048];
+	char text[2 * ESCAPED_PATH_SIZE];
 	struct json j;
 	va_list ap;
 
@@ -121,16 +120,17 @@ static void put_file(struct output *o, const struct output_file *f, const char *
 /* Failures always, the others with -v. */
 static void say_file(struct output *o, const struct output_file *f, const char *source, const char *destination)
 {
-	char from[512], to[512], why[512], size[16];
+	char why[4 * WIRE_TEXT_MAX + 1], size[16];
+	const char *from, *to;
 
 	if (f->result != OUTPUT_FAILED && !o->options->verbose && !(o->options->dry_run && f->result == OUTPUT_COPIED))
 		return;
 	progress_clear(&o->progress);
-	escape_name(source, from, sizeof(from));
+	from = escape_name(source, o->from, sizeof(o->from));
 	escape_name(f->text, why, sizeof(why));
 	switch (f->result) {
 	case OUTPUT_COPIED:
-		escape_name(destination, to, sizeof(to));
+		to = escape_name(destination, o->to, sizeof(o->to));
 		format_size(f->bytes, size);
 		if (!o->options->dry_run)
 			log_info("'%s' -> '%s', %s", from, to, size);
@@ -144,6 +144,12 @@ static void say_file(struct output *o, const struct output_file *f, const char *
 		log_err("'%s': %s%s%s", from, status_text(f->status), *why ? ": " : "", why);
 		break;
 	}
+}
+
+/* The whole path of a file, in o->path. */
+static void join(struct output *o, const char *source, const char *below)
+{
+	snprintf(o->path, sizeof(o->path), "%s%s%s", source, below ? "/" : "", below ? below : "");
 }
 
 static void count_file(struct output *o, const struct output_file *f)
@@ -162,41 +168,40 @@ static void count_file(struct output *o, const struct output_file *f)
 void output_file(struct output *o, const struct output_file *f)
 {
 	const char *destination = f->destination ? f->destination : o->options->target.text;
-	char source[PATH_SIZE];
 
 	count_file(o, f);
 	if (f->result != OUTPUT_FAILED && !o->options->verbose && !o->objects && !o->options->dry_run)
 		return;
-	snprintf(source, sizeof(source), "%s%s%s", f->source, f->below ? "/" : "", f->below ? f->below : "");
+	join(o, f->source, f->below);
 	if (!f->told)
-		say_file(o, f, source, destination);
+		say_file(o, f, o->path, destination);
 	if (o->objects)
-		put_file(o, f, source, destination);
+		put_file(o, f, o->path, destination);
 }
 
 void output_remark(struct output *o, const char *source, const char *below, const char *text)
 {
-	char path[PATH_SIZE], shown[512], why[512];
+	char why[4 * WIRE_TEXT_MAX + 1];
 
 	if (o->remarks++)
 		return;
-	snprintf(path, sizeof(path), "%s%s%s", source, below ? "/" : "", below ? below : "");
+	join(o, source, below);
 	progress_clear(&o->progress);
-	log_warning("'%s': %s", escape_name(path, shown, sizeof(shown)), escape_name(text, why, sizeof(why)));
+	log_warning("'%s': %s", escape_name(o->path, o->from, sizeof(o->from)), escape_name(text, why, sizeof(why)));
 }
 
 void output_lost(struct output *o, const char *source, const char *below, uint64_t entries)
 {
-	char path[PATH_SIZE], sentence[SUBTREES_SENTENCE_MAX];
+	char sentence[SUBTREES_SENTENCE_MAX];
 
-	snprintf(path, sizeof(path), "%s/%s", source, below);
+	join(o, source, below);
 	progress_clear(&o->progress);
-	log_err("%s", subtrees_say(sentence, sizeof(sentence), path, entries, "copied"));
+	log_err("%s", subtrees_say(sentence, sizeof(sentence), o->path, entries, "copied"));
 }
 
 void output_tell(struct output *o)
 {
-	char line[512];
+	char line[PROGRESS_TELL_SIZE];
 
 	progress_clear(&o->progress);
 	log_write(LOG_ERR, "%s",

@@ -9,12 +9,15 @@
 #ifndef RDCP_OUTPUT_H
 #define RDCP_OUTPUT_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "options.h"
 #include "progress.h"
+
+#define OUTPUT_PATH_SIZE (2 * PATH_MAX + NAME_MAX)
 
 enum output_result { OUTPUT_COPIED, OUTPUT_SKIPPED, OUTPUT_FAILED };
 
@@ -28,6 +31,8 @@ struct output {
 	uint64_t remarks;                 /* files that a remark was made on */
 	int exit_code;                    /* enum exitcode, the worst so far */
 	uint64_t started_ns;
+	/* of the line that is being made: SOURCE/BELOW, and what may be shown of it and of the other two */
+	char path[OUTPUT_PATH_SIZE], from[4 * OUTPUT_PATH_SIZE], to[4 * OUTPUT_PATH_SIZE];
 };
 
 /* What became of one file. All borrowed. */

@@ -133,39 +133,47 @@ static size_t next_character(const char *s, char out[static 32], unsigned int *r
 	return len;
 }
 
+/* Columns and bytes of `s` as it may be shown. */
+static unsigned int measure_name(const char *s, size_t *ret_bytes)
+{
+	unsigned int columns = 0, w;
+	char c[32];
+
+	*ret_bytes = 0;
+	while (*s) {
+		s += next_character(s, c, &w);
+		columns += w;
+		*ret_bytes += strlen(c);
+	}
+	return columns;
+}
+
 /*
- * `name` in exactly `columns` columns, padded or cut ("..." at the end when there is room for it). Returns the bytes
- * written. Assumes size > columns; a name whose characters need more bytes than there are is cut as well.
+ * `name` in exactly `columns` columns: padded, or without its beginning ("..." in its place when there is room for it), since the
+ * end tells files apart. Returns the bytes written. Assumes size > columns; a name whose characters need more bytes than there are is
+ * cut as well.
  */
 static size_t put_name(char *buf, size_t size, unsigned int columns, const char *name)
 {
-	char shown[2048], c[32];
-	size_t used = 0, cut = 0;
-	unsigned int at = 0, cut_at = 0, w;
-	unsigned int dots = columns >= 6 ? 3 : 0;
+	char shown[ESCAPED_PATH_SIZE], c[32];
 	const char *s = escape_name(name, shown, sizeof(shown));
+	unsigned int dots = 0, at, w;
+	size_t used = 0, left;
 
-	while (*s) {
-		size_t taken = next_character(s, c, &w), len = strlen(c);
-
-		if (at + w > columns || used + len + (columns - at) >= size)
-			break;
-		memcpy(buf + used, c, len);
-		used += len;
-		at += w;
-		s += taken;
-		if (at + dots <= columns) {
-			cut = used;
-			cut_at = at;
-		}
+	at = measure_name(s, &left);
+	if (at > columns || left + (columns - at) >= size)
+		dots = columns >= 6 ? 3 : 0;
+	while (*s && (at + dots > columns || dots + left + (columns - at - dots) >= size)) {
+		s += next_character(s, c, &w);
+		at -= w;
+		left -= strlen(c);
 	}
-	if (*s) {
-		used = cut;
-		at = cut_at;
-		for (; dots; dots--, at++)
-			buf[used++] = '.';
+	memcpy(buf, "...", dots);
+	for (used = dots; *s; used += strlen(c)) {
+		s += next_character(s, c, &w);
+		memcpy(buf + used, c, strlen(c));
 	}
-	for (; at < columns; at++)
+	for (at += dots; at < columns; at++)
 		buf[used++] = ' ';
 	buf[used] = '\0';
 	return used;
@@ -229,7 +237,7 @@ char *progress_tell(char *buf, size_t size, const struct progress_state *s)
 {
 	uint64_t elapsed_ms = s->elapsed_ns / MSEC + 1;
 	struct progress_state now = *s;
-	char name[256], part[64], total[16];
+	char name[ESCAPED_PATH_SIZE], part[64], total[16];
 	size_t used = 0;
 
 	/* Unless a line is being drawn nobody has followed the rate. */

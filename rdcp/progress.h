@@ -81,6 +81,7 @@ void progress_sample(struct progress_state *s, uint64_t done, uint64_t now);
 size_t progress_format(char *buf, size_t size, unsigned int width, const struct progress_state *s);
 
 /* The same for whoever asks once (SIGUSR1): as wide as it gets, nothing padded, no newline. Returns `buf`. */
+#define PROGRESS_TELL_SIZE (4 * 4096 + 256) /* holds the longest path */
 char *progress_tell(char *buf, size_t size, const struct progress_state *s);
 
 #endif

@@ -122,7 +122,7 @@ static void remove_one(struct client *c, const struct removal *r)
 {
 	const char *path = c->sources[r->source].path;
 	int result = r->below ? remove_below(c, r) : remove_at(r, AT_FDCWD, path);
-	char whole[PATH_MAX + NAME_MAX], name[512];
+	char whole[PATH_MAX + NAME_MAX], name[2 * ESCAPED_PATH_SIZE];
 
 	if (result == 0 || result == -ENOENT) /* a source that was named twice, or by another name, is gone already */
 		return;

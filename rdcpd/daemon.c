@@ -206,8 +206,7 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *si,
 	if (r == 0)
 		r = apply(d, config);
 	if (r < 0)
-		journal_write(JOURNAL_CONFIG_KEPT, NULL, 0,
-			      "the new configuration cannot be used, keeping the old one: %s",
+		journal_write(JOURNAL_CONFIG_KEPT, "the new configuration cannot be used, keeping the old one: %s",
 			      r == -EINVAL ? "it has errors" : strerror(-r));
 	else
 		log_notice("configuration reloaded");

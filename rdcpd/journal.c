@@ -26,6 +26,7 @@
 #include "common/log.h"
 #include "common/subtrees.h"
 #include "common/util.h"
+#include "common/wire.h"
 
 #define MAX_FIELDS 16
 
@@ -74,12 +75,12 @@ void journal_set_session(const struct journal_session *new_session)
 	session = new_session;
 }
 
-/* A record under construction. Its texts are in one buffer, which is large enough for the limits of log.c and PATH_MAX. */
+/* A record under construction. Its texts are in one buffer, with room for a line about the longest path, and the path. */
 struct fields {
 	struct iovec iov[MAX_FIELDS];
 	int count;
 	size_t used;
-	char text[4 * PATH_MAX];
+	char text[3 * ESCAPED_PATH_SIZE];
 };
 
 static void add(struct fields *f, const char *name, const char *value)
@@ -90,8 +91,9 @@ static void add(struct fields *f, const char *name, const char *value)
 	if (!value || f->count == MAX_FIELDS)
 		return;
 	n = snprintf(f->text + f->used, room, "%s=%s", name, value);
-	if (n < 0 || (size_t)n >= room)
+	if (n < 0 || room < 2)
 		return;
+	n = (int)min_size((size_t)n, room - 1);
 	f->iov[f->count].iov_base = f->text + f->used;
 	f->iov[f->count++].iov_len = (size_t)n;
 	f->used += (size_t)n + 1;
@@ -165,19 +167,57 @@ static int begin_line(int level)
 	return subject.one_of_many && atomic_load_explicit(&log_files, memory_order_relaxed) ? LOG_INFO : level;
 }
 
-void journal_write(enum journal_kind kind, const char *file, uint64_t bytes, const char *fmt, ...)
+void journal_write(enum journal_kind kind, const char *fmt, ...)
 {
-	int level = begin_line(file ? level_of_file(kinds[kind].level) : kinds[kind].level);
-	char escaped[PATH_MAX];
 	va_list ap;
 
 	count(kind);
 	subject.message_id = kinds[kind].message_id;
-	subject.file = file ? escape_name(file, escaped, sizeof(escaped)) : NULL;
-	subject.bytes = bytes;
 	va_start(ap, fmt);
-	log_writev(level, fmt, ap);
+	log_writev(begin_line(kinds[kind].level), fmt, ap);
 	va_end(ap);
+	memset(&subject, 0, sizeof(subject));
+}
+
+/* Counts it. Whether it gets a line, and at what level; the largest buffers are only made when it does. */
+static bool begin_file_line(enum journal_kind kind, uint64_t bytes, int *ret_level)
+{
+	count(kind);
+	*ret_level = begin_line(level_of_file(kinds[kind].level));
+	if (*ret_level > log_level())
+		return false;
+	subject.message_id = kinds[kind].message_id;
+	subject.bytes = bytes;
+	return true;
+}
+
+__attribute__((noinline)) static void write_done(int level, const char *file, uint64_t bytes, const char *done)
+{
+	char shown[ESCAPED_PATH_SIZE];
+
+	subject.file = escape_name(file, shown, sizeof(shown));
+	log_write(level, "%s '%s', %" PRIu64 " bytes", done, shown, bytes);
+	memset(&subject, 0, sizeof(subject));
+}
+
+void journal_write_done(enum journal_kind kind, const char *file, uint64_t bytes, const char *done)
+{
+	int level;
+
+	if (begin_file_line(kind, bytes, &level))
+		write_done(level, file, bytes, done);
+}
+
+void journal_write_failed(const char *file, uint64_t bytes, const char *done, enum status status, const char *text)
+{
+	char shown[ESCAPED_PATH_SIZE], why[4 * WIRE_TEXT_MAX + 1];
+	int level;
+
+	if (!begin_file_line(JOURNAL_FILE_FAILED, bytes, &level))
+		return;
+	subject.file = escape_name(file, shown, sizeof(shown));
+	log_write(level, "'%s' was %s%s: %s%s%s", shown, status_is_stored(status) ? "" : "not ", done,
+		  status_text(status), *text ? ": " : "", escape_name(text, why, sizeof(why)));
 	memset(&subject, 0, sizeof(subject));
 }
 
@@ -215,7 +255,7 @@ void journal_write_account(const struct journal_account *a)
 {
 	write_rest();
 	subject.account = a;
-	journal_write(JOURNAL_SESSION_ACCOUNT, NULL, 0,
+	journal_write(JOURNAL_SESSION_ACCOUNT,
 		      "account: %s, %" PRIu64 " files, %" PRIu64 " failed, %" PRIu64 " bytes, %.3f s, %s",
 		      a->pull ? "pull" : "push", a->files, a->failed, a->bytes, a->seconds, a->result);
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "common/error.h"
 #include "counters.h"
 
 struct subtrees;
@@ -48,13 +49,16 @@ struct journal_session {
 };
 void journal_set_session(const struct journal_session *session);
 
+/* Logs one line of that kind, at the kind's level. */
+void journal_write(enum journal_kind kind, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 /*
- * Logs one line of that kind, at the kind's level. `file` may be NULL: then it has no FILE and no BYTES. Of the lines about single
- * files that have a higher level than debug a session gets JOURNAL_FILES_TOLD; the others are debug lines, too.
+ * The same about a file, with its path in FILE, and BYTES. `done` is what was done with it, or was not because of `status` and
+ * `text`: "stored". Of the lines that have a higher level than debug a session gets JOURNAL_FILES_TOLD; the others are debug lines, too.
  */
 #define JOURNAL_FILES_TOLD 100
-void journal_write(enum journal_kind kind, const char *file, uint64_t bytes, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
+void journal_write_done(enum journal_kind kind, const char *file, uint64_t bytes, const char *done);
+void journal_write_failed(const char *file, uint64_t bytes, const char *done, enum status status, const char *text);
 
 /*
  * What failed in a tree. True: it is beneath a directory that failed before, counted and nothing else: journal_write_lost() says

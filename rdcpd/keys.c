@@ -57,7 +57,7 @@ static const char *help_for(int error)
 int keys_generate(const char *name, const char *config_path, FILE *out, FILE *err)
 {
 	bool is_file = strchr(name, '/') != NULL;
-	char made[PATH_MAX], shown[512], fingerprint[KEYS_FINGERPRINT_SIZE];
+	char made[PATH_MAX], shown[ESCAPED_PATH_SIZE], fingerprint[KEYS_FINGERPRINT_SIZE];
 	const char *path = is_file ? name : made;
 	struct key k;
 	int r = is_file ? 0 : file_of_client(name, config_path, made);

@@ -33,8 +33,8 @@ static void say_left_out(struct refusals *r)
 {
 	if (!r->left_out)
 		return;
-	journal_write(JOURNAL_REFUSED, NULL, 0,
-		      "refused: %" PRIu64 " more connections within a second, the last from %s", r->left_out, r->last);
+	journal_write(JOURNAL_REFUSED, "refused: %" PRIu64 " more connections within a second, the last from %s",
+		      r->left_out, r->last);
 	r->left_out = 0;
 }
 
@@ -76,7 +76,7 @@ void refusals_log(struct refusals *r, const struct endpoint_request *rq, const s
 		log_debug("%s: refused: %s", host, text);
 	} else if (may_log(r)) {
 		journal_set_session(&(struct journal_session){ .peer = host, .client = no->client });
-		journal_write(JOURNAL_REFUSED, NULL, 0, "%s: refused%s%s%s: %s", host, no->client ? ": client '" : "",
+		journal_write(JOURNAL_REFUSED, "%s: refused%s%s%s: %s", host, no->client ? ": client '" : "",
 			      no->client ? no->client : "", no->client ? "'" : "", no->why ? no->why : text);
 		journal_set_session(NULL);
 	} else {

@@ -44,7 +44,7 @@ static void text_begin(FILE *out, const struct report_daemon *d)
 
 static void text_session(FILE *out, const struct report_session *s, bool first)
 {
-	char age[24], bytes[16], rate[16], file[512];
+	char age[24], bytes[16], rate[16], file[ESCAPED_PATH_SIZE];
 
 	if (first)
 		fprintf(out, "\n%-8s  %-12s  %-15s  %-4s  %9s  %9s  %10s  %11s  %s\n", "ID", "CLIENT", "PEER", "WAY",
@@ -66,7 +66,7 @@ const struct report_format report_text = { text_begin, text_session, text_end };
 /* Valid UTF-8 without control bytes, as escape_name() leaves it. */
 static void put_string(FILE *out, const char *name)
 {
-	char text[4 * PATH_MAX];
+	char text[ESCAPED_PATH_SIZE];
 
 	fputc('"', out);
 	for (const char *p = escape_name(name, text, sizeof(text)); *p; p++) {

@@ -171,15 +171,6 @@ static struct serve_get *pop_get(struct serve *sv)
 	return get;
 }
 
-static void log_refusal(const char *path, uint64_t bytes, enum status status, const char *text)
-{
-	char shown[512], why[512];
-
-	journal_write(JOURNAL_FILE_FAILED, path, bytes, "'%s' %s: %s%s%s", escape_name(path, shown, sizeof(shown)),
-		      status_is_stored(status) ? "was sent" : "was not sent", status_text(status), *text ? ": " : "",
-		      escape_name(text, why, sizeof(why)));
-}
-
 /* false: no room to say it now. */
 static bool refuse(struct serve *sv, const struct serve_get *get)
 {
@@ -277,7 +268,7 @@ enum answer { LATER, ANSWERED, NO_LISTING };
 /* NO_LISTING: files are asked for, or it is to be refused. ANSWERED: the GET is gone. */
 static enum answer try_listing(struct serve *sv, struct serve_get *get)
 {
-	char shown[512];
+	char shown[ESCAPED_PATH_SIZE];
 
 	if (!(get->flags & WIRE_GET_LIST) || get->status != STATUS_OK)
 		return NO_LISTING;
@@ -310,7 +301,7 @@ static int on_next(void *owner, struct send_item *ret_item)
 		}
 		if (!refuse(sv, get))
 			return 0;
-		log_refusal(get->item.path, 0, get->status, get->text);
+		journal_write_failed(get->item.path, 0, "sent", get->status, get->text);
 		free_get(pop_get(sv));
 	}
 	return sv->ended ? -ENODATA : 0;
@@ -328,25 +319,33 @@ static const char *path_of(struct serve *sv, const struct send_item *item, char 
 	return path;
 }
 
+__attribute__((noinline)) static void log_unchanged(const char *path)
+{
+	char shown[ESCAPED_PATH_SIZE];
+
+	log_debug("nothing sent of '%s'", escape_name(path, shown, sizeof(shown)));
+}
+
 static void on_file_done(void *owner, const struct send_item *item, uint64_t bytes, enum status status, bool by_peer,
 			 const char *text)
 {
-	char whole[PATH_MAX], shown[512];
+	char whole[PATH_MAX];
 	const char *path = path_of(owner, item, whole);
 	struct serve *sv = owner;
 	bool below = item->flags & WIRE_FILE_BELOW, directory = item->flags & WIRE_FILE_DIRECTORY;
 
 	if (directory && !below)
 		journal_write_lost(&sv->lost, "sent"); /* what is in it is over */
+	if ((status == STATUS_SKIPPED || (item->flags & WIRE_FILE_DRY_RUN)) && log_level() < LOG_DEBUG)
+		return;
 	if (status == STATUS_SKIPPED || (item->flags & WIRE_FILE_DRY_RUN))
-		log_debug("nothing sent of '%s'", escape_name(path, shown, sizeof(shown)));
+		log_unchanged(path);
 	else if (status != STATUS_OK && below && journal_is_lost(&sv->lost, path, directory))
 		return;
 	else if (status != STATUS_OK)
-		log_refusal(path, bytes, status, text);
+		journal_write_failed(path, bytes, "sent", status, text);
 	else if (!directory || send_item_is_last(item, status))
-		journal_write(directory ? JOURNAL_TREE_SENT : JOURNAL_FILE_SENT, path, bytes, "sent '%s', %llu bytes",
-			      escape_name(path, shown, sizeof(shown)), (unsigned long long)bytes);
+		journal_write_done(directory ? JOURNAL_TREE_SENT : JOURNAL_FILE_SENT, path, bytes, "sent");
 }
 
 /* The client has all it wants. */

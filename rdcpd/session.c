@@ -47,16 +47,15 @@ static void on_idle(void *owner)
 static void log_end(const struct session *s)
 {
 	const struct peer_end *end = &s->peer.end;
-	char text[512];
+	char text[4 * WIRE_TEXT_MAX + 1];
 
 	escape_name(end->text, text, sizeof(text));
 	if (end->status == STATUS_OK)
-		journal_write(JOURNAL_SESSION_ENDED, NULL, 0, "session ends");
+		journal_write(JOURNAL_SESSION_ENDED, "session ends");
 	else if (end->by_connection)
-		journal_write(JOURNAL_SESSION_FAILED, NULL, 0, "session lost: %s",
-			      *text ? text : "the connection broke");
+		journal_write(JOURNAL_SESSION_FAILED, "session lost: %s", *text ? text : "the connection broke");
 	else
-		journal_write(JOURNAL_SESSION_FAILED, NULL, 0, "session ends%s: %s%s%s",
+		journal_write(JOURNAL_SESSION_FAILED, "session ends%s: %s%s%s",
 			      end->by_peer ? " by the client's word" : "", status_text(end->status), *text ? ": " : "",
 			      text);
 }
@@ -300,8 +299,8 @@ static void *thread_main(void *arg)
 	journal_set_session(&s->fields);
 	if (s->args.grant.key)
 		keys_fingerprint(&s->args.grant.key->key, key);
-	journal_write(JOURNAL_SESSION_STARTED, NULL, 0, "%s of client '%s', key %s, transfer %s",
-		      is_pull(s) ? "pull" : "push", s->fields.client, key, s->id);
+	journal_write(JOURNAL_SESSION_STARTED, "%s of client '%s', key %s, transfer %s", is_pull(s) ? "pull" : "push",
+		      s->fields.client, key, s->id);
 	run(s);
 	account(s);
 	atomic_store(&s->finished, true);

@@ -30,29 +30,32 @@ static enum status on_place(void *owner, const struct wire_file *file, struct re
 	return status;
 }
 
+__attribute__((noinline)) static void log_unchanged(const char *path)
+{
+	char shown[ESCAPED_PATH_SIZE];
+
+	log_debug("'%s' stays as it is", escape_name(path, shown, sizeof(shown)));
+}
+
 static void on_file_done(void *owner, const struct receive_place *place, uint32_t request, uint64_t bytes,
 			 enum status status, const char *text)
 {
 	struct store *st = owner;
 	bool directory = place->wishes & WIRE_FILE_DIRECTORY;
-	char path[512], why[512];
 
-	escape_name(place->path, path, sizeof(path));
 	if (directory && !place->below)
 		journal_write_lost(&st->lost, "stored"); /* what is in it is over */
 	if (status == STATUS_OK && directory && !receive_place_is_last(place, status))
 		return; /* what is in it speaks for it */
 	if (status == STATUS_SKIPPED || (place->wishes & WIRE_FILE_DRY_RUN)) {
-		log_debug("'%s' stays as it is", path);
+		if (log_level() >= LOG_DEBUG)
+			log_unchanged(place->path);
 		return;
 	}
 	if (status == STATUS_OK)
-		journal_write(directory ? JOURNAL_TREE_STORED : JOURNAL_FILE_STORED, place->path, bytes,
-			      "stored '%s', %llu bytes", path, (unsigned long long)bytes);
+		journal_write_done(directory ? JOURNAL_TREE_STORED : JOURNAL_FILE_STORED, place->path, bytes, "stored");
 	else if (!place->below || !journal_is_lost(&st->lost, place->path, directory))
-		journal_write(JOURNAL_FILE_FAILED, place->path, bytes, "'%s' %s: %s%s%s", path,
-			      status_is_stored(status) ? "is there" : "was not stored", status_text(status),
-			      *text ? ": " : "", escape_name(text, why, sizeof(why)));
+		journal_write_failed(place->path, bytes, "stored", status, text);
 }
 
 /* The client hangs up when it has read DONE. */

@@ -72,10 +72,7 @@ static bool on_pause(void *owner)
 
 static void on_removed(void *owner, const char *path, uint64_t bytes)
 {
-	char shown[512];
-
-	journal_write(JOURNAL_PARTIAL_REMOVED, path, bytes, "removed the unfinished '%s', %" PRIu64 " bytes",
-		      escape_name(path, shown, sizeof(shown)), bytes);
+	journal_write_done(JOURNAL_PARTIAL_REMOVED, path, bytes, "removed the unfinished");
 }
 
 /* One directory, by one user. */
@@ -131,7 +128,7 @@ static void be_modest(void)
 
 static void report(const struct sweep *sweep, bool whole)
 {
-	char shown[512];
+	char shown[ESCAPED_PATH_SIZE];
 
 	log_write(sweep->removed_count ? LOG_NOTICE : LOG_DEBUG,
 		  "looked for unfinished files%s: %" PRIu64 " names, removed %" PRIu64 " files of %" PRIu64 " bytes",

@@ -183,6 +183,35 @@ no_control_bytes()
 	[[ $log_text != *[$'\e\a\x9b']* && $log_text != *$'\nrdcp: forged'* ]] || fail "the daemon says: $log_text"
 }
 
+# Paths that differ at the end only, as long as they get: each is named, by whoever names it.
+long_names()
+{
+	local deep=src i name
+
+	printf -v name '%0240d' 0
+	for i in 1 2 3 4 5 6 7; do deep+=/$name; done
+	mkdir -p "$deep"
+	text "$deep/alpha.txt" content
+	text "$deep/beta.txt" content
+	copy -r -n src "$host:$there/x"
+	expect_ok
+	[[ $out == *"$deep/alpha.txt' -> "* && $out == *"$deep/beta.txt' -> "* ]] || fail "-n: $out"
+	copy -rv src "$host:$there/x"
+	expect 0 "'$deep/alpha.txt' -> '" "'$deep/beta.txt' -> '"
+	rm -r "$there/x"
+	mkdir -p "$there/x/${deep#src/}/alpha.txt" "$there/x/${deep#src/}/beta.txt"
+	daemon_start
+	copy -r src/. "$host:$there/x"
+	expect 1 "${deep#src/}/alpha.txt': is a directory" "${deep#src/}/beta.txt': is a directory"
+	await 5 daemon_says "${deep#src/}/alpha.txt' was not stored" || fail "the daemon says: $(<"$log")"
+	await 5 daemon_says "${deep#src/}/beta.txt' was not stored" || fail "the daemon says: $(<"$log")"
+	daemon_stop
+	copy --files-from="$deep/gamma.txt" . "$host:"
+	expect 2 "gamma.txt': No such file"
+	copy "a@b:$deep/gamma.txt" x
+	expect 2 "gamma.txt': rdcpd knows keys"
+}
+
 names()
 {
 	local long
@@ -200,6 +229,7 @@ names()
 	both name_like_a_temporary named '.a.abcdefgh.rdcp-par'
 	run name_of_256_bytes_is_an_error too_long
 	run path_too_long_is_an_error long_path
+	run names_are_told_to_their_end long_names
 	run local_name_with_a_dash dash
 	run host_with_a_dash_is_an_error host_with_a_dash
 	run local_name_with_a_colon colon

@@ -10,12 +10,13 @@
 
 #include "common/log.h"
 #include "common/subtrees.h"
+#include "common/wire.h"
 #include "rdcpd/journal.h"
 #include "rdcpd/reason.h"
 
 Suite *journal_suite(void);
 
-static char sent[32768]; /* the last record, "NAME=value" and a newline each */
+static char sent[65536]; /* the last record, "NAME=value" and a newline each */
 static unsigned int records;
 
 static int keep(const struct iovec *iov, int n)
@@ -79,9 +80,10 @@ START_TEST(a_line_about_a_file_names_it_once)
 
 	log_set_context("u 10.0.0.1");
 	journal_log_files(true);
-	journal_write(JOURNAL_FILE_STORED, "a\nMESSAGE=forged", 17, "stored '%s'", "a");
+	journal_write_done(JOURNAL_FILE_STORED, "a\nMESSAGE=forged", 17, "stored");
 	snprintf(want, sizeof(want),
-		 "MESSAGE=u 10.0.0.1: stored 'a'\nPRIORITY=7\nSYSLOG_IDENTIFIER=rdcpd\nMESSAGE_ID=%s\n"
+		 "MESSAGE=u 10.0.0.1: stored 'a\\012MESSAGE=forged', 17 "
+		 "bytes\nPRIORITY=7\nSYSLOG_IDENTIFIER=rdcpd\nMESSAGE_ID=%s\n"
 		 "FILE=a\\012MESSAGE=forged\nBYTES=17\n",
 		 journal_message_id(JOURNAL_FILE_STORED));
 	ck_assert_str_eq(sent, want);
@@ -93,18 +95,21 @@ END_TEST
 
 START_TEST(the_longest_names_and_lines_fit)
 {
-	char *name = malloc(PATH_MAX), *line = malloc(16000);
+	char *name = malloc(PATH_MAX), *text = malloc(WIRE_TEXT_MAX + 1);
 
-	memset(name, 'n', PATH_MAX - 1);
-	name[PATH_MAX - 1] = '\0';
-	memset(line, 'l', 15999);
-	line[15999] = '\0';
-	journal_write(JOURNAL_FILE_FAILED, name, 1, "%s", line);
-	ck_assert_ptr_nonnull(strstr(sent, "MESSAGE=lll"));
-	ck_assert_ptr_nonnull(strstr(sent, "\nFILE=nnn"));
-	ck_assert_ptr_nonnull(strstr(sent, "\nBYTES=1\n"));
+	memset(name, '\xff', PATH_MAX - 1);
+	strcpy(name + PATH_MAX - 6, "n.txt");
+	memset(text, '\xfe', WIRE_TEXT_MAX);
+	strcpy(text + WIRE_TEXT_MAX - 3, "why");
+	journal_write_failed(name, 1, "stored", STATUS_NO_SPACE, text);
+	ck_assert_ptr_nonnull(strstr(sent, "MESSAGE='\\377\\377"));
+	ck_assert_ptr_nonnull(strstr(sent, "n.txt' was not stored: no space left on device: \\376"));
+	ck_assert_ptr_nonnull(strstr(sent, "\\376why\nPRIORITY=3\n"));
+	ck_assert_ptr_nonnull(strstr(sent, "\nFILE=\\377\\377"));
+	ck_assert_ptr_nonnull(strstr(sent, "\\377n.txt\nBYTES=1\n"));
+	ck_assert_ptr_null(strstr(sent, "..."));
 	free(name);
-	free(line);
+	free(text);
 }
 END_TEST
 
@@ -131,12 +136,12 @@ START_TEST(files_are_counted_for_the_session_they_are_of)
 	struct tally tally = { 0 };
 	struct journal_session session = { "u", "p", "c", &tally };
 
-	journal_write(JOURNAL_FILE_STORED, "f", 1, "stored");
+	journal_write_done(JOURNAL_FILE_STORED, "f", 1, "stored");
 	journal_set_session(&session);
-	journal_write(JOURNAL_FILE_STORED, "f", 1, "stored");
-	journal_write(JOURNAL_FILE_SENT, "f", 1, "sent");
-	journal_write(JOURNAL_FILE_FAILED, "f", 1, "failed");
-	journal_write(JOURNAL_SESSION_ENDED, NULL, 0, "ended");
+	journal_write_done(JOURNAL_FILE_STORED, "f", 1, "stored");
+	journal_write_done(JOURNAL_FILE_SENT, "f", 1, "sent");
+	journal_write_failed("f", 1, "sent", STATUS_FAILED, "");
+	journal_write(JOURNAL_SESSION_ENDED, "ended");
 	ck_assert_uint_eq(counters_get(&tally.files), 2);
 	ck_assert_uint_eq(counters_get(&tally.failed), 1);
 }
@@ -144,13 +149,13 @@ END_TEST
 
 START_TEST(files_that_went_well_have_no_line_unless_it_is_wanted)
 {
-	journal_write(JOURNAL_FILE_STORED, "f", 1, "stored");
-	journal_write(JOURNAL_FILE_SENT, "f", 1, "sent");
-	journal_write(JOURNAL_TREE_STORED, "f", 1, "stored");
-	journal_write(JOURNAL_TREE_SENT, "f", 1, "sent");
+	journal_write_done(JOURNAL_FILE_STORED, "f", 1, "stored");
+	journal_write_done(JOURNAL_FILE_SENT, "f", 1, "sent");
+	journal_write_done(JOURNAL_TREE_STORED, "f", 1, "stored");
+	journal_write_done(JOURNAL_TREE_SENT, "f", 1, "sent");
 	ck_assert_uint_eq(records, 0);
 	journal_log_files(true);
-	journal_write(JOURNAL_FILE_SENT, "f", 1, "sent");
+	journal_write_done(JOURNAL_FILE_SENT, "f", 1, "sent");
 	ck_assert_uint_eq(records, 1);
 	/* for journald, which counts debug lines for themselves */
 	ck_assert_ptr_nonnull(strstr(sent, "\nPRIORITY=7\n"));
@@ -170,7 +175,7 @@ START_TEST(failures_of_a_session_are_told_up_to_a_limit)
 
 	journal_set_session(&session);
 	for (int i = 0; i < 500; i++)
-		journal_write(JOURNAL_FILE_FAILED, "f", 1, "failed");
+		journal_write_failed("f", 1, "sent", STATUS_FAILED, "");
 	for (int i = 0; i < 500; i++) {
 		snprintf(path, sizeof(path), "%d", i);
 		subtrees_add(&lost, path);
@@ -185,7 +190,7 @@ START_TEST(failures_of_a_session_are_told_up_to_a_limit)
 	ck_assert_ptr_nonnull(strstr(sent, "account: push, 0 files, 1000 failed"));
 	ck_assert_ptr_nonnull(strstr(sent, "\nPRIORITY=5\n"));
 	journal_log_files(true);
-	journal_write(JOURNAL_FILE_FAILED, "f", 1, "failed");
+	journal_write_failed("f", 1, "sent", STATUS_FAILED, "");
 	ck_assert_ptr_nonnull(strstr(sent, "\nPRIORITY=7\n"));
 }
 END_TEST

@@ -14,7 +14,7 @@
 
 Suite *location_suite(void);
 
-static char why[512];
+static char why[2048];
 
 static void expect_remote(const char *text, const char *host, unsigned int port, const char *path)
 {
