@@ -470,6 +470,7 @@ int verbs_open(struct endpoint *ep, unsigned int slots, struct endpoint_fault *r
 	int r;
 
 	v->slots = slots;
+	v->siw = verbs_siw_get(v->id->verbs);
 	v->pd = verbs_make(ibv_alloc_pd(v->id->verbs), &r);
 	if (!v->pd) {
 		endpoint_fault_set(ret_fault, ENDPOINT_RESOURCES, r, "allocating a protection domain");
@@ -547,6 +548,8 @@ void verbs_destroy_queues(struct verbs_endpoint *v)
 	v->cq = NULL;
 	v->cq_channel = NULL;
 	v->pd = NULL;
+	verbs_siw_put(v->siw);
+	v->siw = NULL;
 	free(v->posted);
 	v->posted = NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * What the halves of the RDMA transport share. endpoint_rdma_cm.c: connections and their events. endpoint_rdma.c: queues,
- * memory, posting and completions. endpoint_rdma_devices.c stands alone. Only these include <rdma/...> and
+ * memory, posting and completions. endpoint_rdma_siw.c: a fault of soft-iWARP. endpoint_rdma_devices.c stands alone. Only these include <rdma/...> and
  * <infiniband/...>.
  */
 #ifndef RDCP_ENDPOINT_RDMA_H
@@ -35,7 +35,8 @@ struct verbs_endpoint {
 		alarm_source; /* eventfd: an async event about this endpoint was read, maybe by another thread */
 	atomic_int alarm;     /* its enum ibv_event_type, or -1 */
 
-	struct ibv_pd *pd; /* one per session: a guessed rkey of another session must not work */
+	struct verbs_siw *siw; /* or NULL */
+	struct ibv_pd *pd;     /* one per session: a guessed rkey of another session must not work */
 	struct ibv_comp_channel *cq_channel;
 	struct ibv_cq *cq;
 	struct ibv_mr *messages_mr; /* never remotely accessible */
@@ -78,6 +79,11 @@ void verbs_destroy_qp(struct verbs_endpoint *v);
 void verbs_destroy_queues(struct verbs_endpoint *v);
 /* min_rnr_timer: librdmacm leaves 0, which means 655 ms (ibv_modify_qp(3)). Once connected. */
 void verbs_set_rnr_timer(struct verbs_endpoint *v);
+
+/* endpoint_rdma_siw.c: what a session on a siw device holds, from before it makes queues until it has destroyed them. NULL on other
+ * devices, and where it cannot be had; put(NULL) is fine. */
+struct verbs_siw *verbs_siw_get(struct ibv_context *verbs);
+void verbs_siw_put(struct verbs_siw *s);
 
 /* For a failure that nothing can be done about: a debug line when `r` is one. */
 void verbs_ignore(const char *what, int r);
