@@ -201,6 +201,7 @@ daemon_count()
 # daemon_again: the same configuration and port, once more
 daemon_again()
 {
+	: >"$log"
 	"${prefix[@]}" "$build/rdcpd" -c "$conf" </dev/null >"$log" 2>&1 {nap_fd}<&- &
 	daemon=$!
 	daemons+=("$daemon")
