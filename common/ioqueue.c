@@ -240,7 +240,7 @@ static bool only_one_cpu(void)
 	return sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) == 1;
 }
 
-/* Signals are for the thread that planned for them: a worker starts with all of them blocked. */
+/* Signals are for the thread that planned for them: a worker starts with all of them blocked. One is enough, where there are no more. */
 static int start_workers(struct ioqueue *q)
 {
 	sigset_t all, saved;
@@ -254,7 +254,9 @@ static int start_workers(struct ioqueue *q)
 			q->started++;
 	}
 	pthread_sigmask(SIG_SETMASK, &saved, NULL);
-	return r ? fail(-r, "thread %u of %u", q->started + 1, q->threads) : 0;
+	if (r)
+		fail(-r, "thread %u of %u", q->started + 1, q->threads);
+	return q->started ? 0 : -r;
 }
 
 int ioqueue_new(struct loop *loop, unsigned int threads, struct ioqueue **ret_queue)

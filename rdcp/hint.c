@@ -90,6 +90,8 @@ static const struct text status_texts[] = {
 };
 
 /* Variants of rows above. */
+static const struct text no_thread = { EXITCODE_REFUSED, "this machine is busy: it lets you start no more threads",
+				       "'ulimit -u' and TasksMax= of systemd.resource-control(5) limit them", false };
 static const struct text silent_refusal = { EXITCODE_CONNECT, "port {port} refused without a reason",
 					    "is rdcpd running there? 'systemctl start rdcpd'", false };
 static const struct text key_declined = { EXITCODE_REFUSED, "the daemon wants a key and 'none' declined to use one",
@@ -305,6 +307,8 @@ int hint_fault(const struct hint_peer *p, const struct endpoint_fault *fault, ch
 	struct line l = { .out = out, .size = size, .peer = p, .fault = fault };
 	struct wire_rej rej;
 
+	if (fault->kind == ENDPOINT_RESOURCES && fault->error == -EAGAIN)
+		return compose(&l, &no_thread, "");
 	if ((size_t)fault->kind >= ARRAY_SIZE(fault_texts))
 		return compose(&l, &fault_texts[ENDPOINT_PROTOCOL], fault->text);
 	if (fault->kind == ENDPOINT_REJECTED) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 /* rdcp: reads the command line and does what it says. The only exit() of this program is main's return. */
+#include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
@@ -51,6 +52,11 @@ static int run(const struct options *o)
 		break;
 	}
 	r = interrupt_start();
+	if (r == -EAGAIN) {
+		log_err("this machine is busy: it lets you start no more threads; 'ulimit -u' and TasksMax= of "
+			"systemd.resource-control(5) limit them");
+		return EXITCODE_REFUSED;
+	}
 	if (r < 0) {
 		log_err("cannot watch for signals: %s", strerror(-r));
 		return EXITCODE_FAILED;

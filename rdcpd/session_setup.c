@@ -90,13 +90,19 @@ static const char *what_is_short(int r)
 	}
 }
 
-void session_refuse(struct endpoint_request *rq, int r)
+static size_t encode_short(int r, uint8_t blob[static WIRE_REJ_MAX])
 {
 	char text[WIRE_REJ_TEXT_MAX];
-	uint8_t blob[WIRE_REJ_MAX];
 
 	snprintf(text, sizeof(text), "it has no %s left for one more session", what_is_short(r));
-	endpoint_request_reject(rq, blob, encode_busy(text, blob));
+	return encode_busy(text, blob);
+}
+
+void session_refuse(struct endpoint_request *rq, int r)
+{
+	uint8_t blob[WIRE_REJ_MAX];
+
+	endpoint_request_reject(rq, blob, encode_short(r, blob));
 }
 
 static void refuse(struct session *s, const struct endpoint_fault *fault, int error)
@@ -104,6 +110,11 @@ static void refuse(struct session *s, const struct endpoint_fault *fault, int er
 	uint8_t blob[WIRE_REJ_MAX];
 	size_t size;
 
+	if (error == -EAGAIN || error == -EMFILE || error == -ENFILE) {
+		log_err("cannot set up a session: no %s left: %s", what_is_short(error), strerror(-error));
+		endpoint_refuse(s->ep, blob, encode_short(error, blob));
+		return;
+	}
 	if (fault->kind == ENDPOINT_MEMLOCK)
 		log_err("cannot lock %llu bytes of memory: raise LimitMEMLOCK= of rdcpd.service, or lower slots",
 			(unsigned long long)fault->need);

@@ -158,11 +158,34 @@ in_a_row()
 	[ "$status" = 0 ] || fail "the daemon ends with status $status"
 }
 
+# A user that may start N threads gets the copy, or hears why not.
+no_threads()
+{
+	local n
+
+	need_root
+	need setpriv prlimit
+	chmod 755 . "$work/case"
+	chmod 777 "$there"
+	text f content
+	for n in 1 2; do
+		prefix_rdcp=(setpriv --reuid=$((54320 + n)) --regid=54321 --clear-groups prlimit --nproc="$n")
+		copy f "$host:$there/$n"
+		expect 4 "this machine is busy: it lets you start no more threads"
+		expect_one_line
+	done
+	prefix_rdcp=(setpriv --reuid=54329 --regid=54321 --clear-groups prlimit --nproc=3)
+	copy f "$host:$there/3"
+	expect_ok
+	holds "$there/3" content
+}
+
 limits()
 {
 	local count=200
 
 	[ "$slow" -le 4 ] || count=30
+	run threads_that_are_missing_are_told no_threads
 	run eight_clients_at_once many_at_once
 	run one_session_too_many_is_told_busy busy_sessions
 	run less_memory_is_a_smaller_window busy_memory
