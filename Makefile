@@ -40,8 +40,13 @@ B ?= build$(if $(variant),/$(subst $(space),-,$(variant)))
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla -Wformat=2 \
 	-Wno-unused-parameter $(if $(WERROR),-Werror)
 
+# What this compiler and machine have of it, asked once. It comes behind the flags of a distribution, whose level of
+# _FORTIFY_SOURCE may be lower.
+has = $(shell $(CC) -O2 -Werror $(1) -include features.h -x c -c -o /dev/null /dev/null 2>/dev/null && echo '$(1)')
 ifeq ($(SAN),)
-HARDENING := -fstack-protector-strong -D_FORTIFY_SOURCE=2
+HARDENING = $(eval HARDENING := -fstack-protector-strong \
+	$(or $(call has,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2) \
+	$(foreach f,-fstack-clash-protection -ftrivial-auto-var-init=zero -fcf-protection,$(call has,$(f))))$(HARDENING)
 else
 # fortified libc calls hide bugs from the sanitizers
 HARDENING := -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -57,8 +62,8 @@ PKG_CHECK = $(call lazy,PKG_CHECK,check)
 cflags = $(filter-out -l% -L%,$(1))
 libs = $(filter -l% -L% -pthread,$(1))
 
-ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -I. $(if $(FAULTS),-DRDCP_FAULTS) $(WARNINGS) $(HARDENING) -fPIE -pthread \
-	$(call cflags,$(PKG_COMMON)) $(CPPFLAGS) $(CFLAGS)
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -I. $(if $(FAULTS),-DRDCP_FAULTS) $(WARNINGS) -fPIE -pthread \
+	$(call cflags,$(PKG_COMMON)) $(CPPFLAGS) $(CFLAGS) $(HARDENING)
 ALL_LDFLAGS = -pie -pthread -Wl,-z,relro,-z,now -Wl,--as-needed $(HARDENING) $(CFLAGS) $(LDFLAGS)
 VERSION_FLAG := -DRDCP_VERSION='"$(RDCP_VERSION)"'
 

@@ -16,6 +16,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -130,6 +131,8 @@ int key_load(const char *path, struct key *ret_key, char *why, size_t why_size)
 		return refuse(r, why, why_size,
 			      "'%s' is not a key file: it must be one line, '%s' and 32 bytes in base64", path,
 			      KEY_PREFIX);
+	/* From here on no core dump has it in it, and no other process of this user may look. */
+	prctl(PR_SET_DUMPABLE, 0);
 	return 0;
 }
 

@@ -22,6 +22,7 @@ struct key {
  * Reads `path` without following a link in its last component.
  * -ENOENT, -EACCES: as open(2). -EPERM: mode or owner too loose. -EINVAL: not a key file. -ELOOP: a symlink.
  * `why` (may be NULL) gets a sentence that names the file and the mend.
+ * With a key in it the process leaves no core dump any more (PR_SET_DUMPABLE of prctl(2)).
  */
 int key_load(const char *path, struct key *ret_key, char *why, size_t why_size);
 

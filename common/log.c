@@ -91,7 +91,8 @@ static void put(log_sink to, int level, char *line, size_t len)
 }
 
 /* Names make it long: then it takes memory, and without that its end is missing. */
-static void put_long(log_sink to, int level, char *cut, size_t len, const char *fmt, va_list ap)
+__attribute__((format(printf, 5, 0))) static void put_long(log_sink to, int level, char *cut, size_t len,
+							   const char *fmt, va_list ap)
 {
 	char *line = malloc(len + 2);
 

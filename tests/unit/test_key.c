@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -65,6 +66,15 @@ START_TEST(key_file_is_loaded)
 	ck_assert_int_eq(key_load(path, &key, why, sizeof(why)), 0);
 	for (int i = 0; i < KEY_SIZE; i++)
 		ck_assert_uint_eq(key.bytes[i], i);
+}
+END_TEST
+
+START_TEST(process_with_a_key_leaves_no_core_dump)
+{
+	write_key(LINE, strlen(LINE), 0600);
+	prctl(PR_SET_DUMPABLE, 1);
+	ck_assert_int_eq(key_load(path, &key, NULL, 0), 0);
+	ck_assert_int_eq(prctl(PR_GET_DUMPABLE), 0);
 }
 END_TEST
 
@@ -365,6 +375,7 @@ Suite *key_suite(void)
 
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, key_file_is_loaded);
+	tcase_add_test(tc, process_with_a_key_leaves_no_core_dump);
 	tcase_add_test(tc, key_file_without_its_newline_is_loaded);
 	tcase_add_loop_test(tc, mode_decides_whether_a_key_file_is_taken, 0, ARRAY_SIZE(modes));
 	if (geteuid() == 0) {
