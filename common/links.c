@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
+
 #define BUCKETS_FIRST 64
 
 static size_t bucket_of(const struct links *l, dev_t dev, ino_t ino)
@@ -100,13 +102,16 @@ static struct links_file *add_file(struct links *l, const struct stat *st, const
 
 int links_add(struct links *l, const struct stat *st, const char *dir, const char *name, struct links_file **ret_file)
 {
+	/* a place in the table and three allocations, at most */
+	size_t size = sizeof(struct links_file) + sizeof(struct links_name) + strlen(dir) + strlen(name) + 64;
 	struct links_file *file = find(l, st);
 	int r;
 
-	if (l->files + l->names >= LINKS_MAX) {
+	if (l->files + l->names >= LINKS_MAX || budget_take(l->memory, size) < 0) {
 		*ret_file = NULL;
 		return 0;
 	}
+	l->taken += size;
 	if (file)
 		return add_name(l, file, dir, name);
 	r = grow(l);
@@ -150,5 +155,6 @@ void links_done(struct links *l)
 		}
 	}
 	free(l->buckets);
-	*l = (struct links){ 0 };
+	budget_give(l->memory, l->taken);
+	*l = (struct links){ .memory = l->memory };
 }

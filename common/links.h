@@ -12,6 +12,8 @@
 
 #define LINKS_MAX (1U << 20) /* names that are remembered; what is beyond counts as a file of its own */
 
+struct budget;
+
 /* A file, by its first name. */
 struct links_file {
 	struct links_file *next; /* in its bucket */
@@ -33,6 +35,8 @@ struct links {
 	struct links_file **buckets;
 	size_t bucket_count, files, names;
 	struct links_name *first, *last; /* in the order they came */
+	struct budget *memory;           /* of the names, borrowed; NULL: no limit */
+	size_t taken;                    /* from it, until links_done() */
 };
 
 /*
@@ -44,6 +48,6 @@ int links_add(struct links *l, const struct stat *st, const char *dir, const cha
 /* Takes the next further name off, strings included (free(3)). False: none is left. The file stays until links_done(). */
 bool links_take(struct links *l, struct links_name *ret_name);
 
-void links_done(struct links *l); /* and zeroes it */
+void links_done(struct links *l); /* and zeroes it but for `memory` */
 
 #endif

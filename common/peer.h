@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "budget.h"
 #include "endpoint.h"
 #include "error.h"
 #include "loop.h"
@@ -57,6 +58,8 @@ struct peer {
 	bool ping_out, pong_due;
 	uint64_t pong_token;
 	struct loop_timer watch;
+
+	struct budget *memory; /* for what it makes us remember, borrowed; set behind peer_init(), NULL: no limit */
 
 	bool ending; /* records are ignored, nothing is sent but the last word */
 	bool error_due;

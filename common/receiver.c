@@ -184,20 +184,6 @@ static bool say_report(struct receive_file *f)
 	return true;
 }
 
-bool receiver_must_wait(struct receiver *r)
-{
-	if (rate_is_ready(&r->rate, loop_now(r->peer->loop)))
-		return false;
-	loop_timer_set(r->peer->loop, &r->pace, r->rate.ready_ns);
-	return true;
-}
-
-/* From a sender that is too fast: it gets neither room nor the good news. At the end there is only DONE to keep back. */
-bool receiver_keeps_back(struct receiver *r)
-{
-	return !r->end_heard && receiver_must_wait(r);
-}
-
 /* In the order in which they came: what became of a directory is known before what became of its entries. */
 static void say_reports(struct receiver *r)
 {
@@ -216,19 +202,11 @@ static void send_done(struct receiver *r)
 	r->events->done(r->owner);
 }
 
-static void send_limit(struct receiver *r)
-{
-	struct wire_record rec = { .type = WIRE_LIMIT, .limit.bytes_per_second = r->rate.bytes_per_second };
-
-	if (r->limit_due && peer_send(r->peer, &rec) == 0)
-		r->limit_due = false;
-}
-
 static void step(struct receiver *r)
 {
 	if (r->stopped || r->peer->ending)
 		return;
-	send_limit(r);
+	receiver_say_limit(r);
 	receiver_create_queued(r);
 	receiver_say_held(r);
 	receiver_send_acks(r);
@@ -439,11 +417,6 @@ static int on_end(void *engine, const struct wire_record *rec)
 	return 0;
 }
 
-static void on_pace(struct loop_timer *t)
-{
-	receiver_schedule(container_of(t, struct receiver, pace));
-}
-
 static void on_flush_timer(struct loop_timer *t)
 {
 	receiver_schedule(container_of(t, struct receiver, flush_timer));
@@ -506,7 +479,7 @@ int receiver_new(struct peer *peer, struct slab *slab, struct ioqueue *io, const
 	r->events = events;
 	r->owner = owner;
 	r->step_task.run = on_step_task;
-	r->pace.expired = on_pace;
+	r->pace.expired = receiver_on_pace;
 	r->flush_timer.expired = on_flush_timer;
 	r->staged_tail = &r->staged;
 	r->queue_tail = &r->queue;
@@ -542,20 +515,11 @@ void receiver_free(struct receiver *r)
 	}
 	receive_dir_release(r->dir);
 	receive_dir_release(r->top);
-	names_done(&r->narrow);
+	receiver_forget_narrow(r);
 	free(r->chunks);
 	free(r->slots);
 	free(r->acks);
 	free(r);
-}
-
-void receiver_limit(struct receiver *r, uint64_t bytes_per_second)
-{
-	if (bytes_per_second == r->rate.bytes_per_second)
-		return;
-	rate_set(&r->rate, bytes_per_second);
-	r->limit_due = true;
-	send_limit(r);
 }
 
 int receiver_keep_partials_in(struct receiver *r, const struct wire_text *name)

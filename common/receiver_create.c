@@ -168,6 +168,14 @@ static void run_make_top(struct receive_file *f)
 	f->here_due = fd >= 0 && here_of(fd, &f->here) == 0;
 }
 
+#define NARROW_SIZE 43 /* names.h */
+
+void receiver_forget_narrow(struct receiver *r)
+{
+	budget_give(r->peer->memory, r->narrow_taken);
+	names_done(&r->narrow);
+}
+
 /*
  * A directory that was there keeps its mode unless modes are preserved, whatever a sender says when it leaves it: one gets the mode
  * that it was made for, if it could not be filled with that. These are remembered, each with its mode.
@@ -181,6 +189,13 @@ static int remember_narrow(struct receive_file *f)
 		return 0;
 	if (!r->narrow.max)
 		error = names_init(&r->narrow, NAMES_MAX);
+	if (error == 0)
+		error = budget_take(r->peer->memory, NARROW_SIZE);
+	if (error == -ENOBUFS)
+		receive_file_fail(f, STATUS_FAILED,
+				  "there are more such directories than the memory of a session is enough for");
+	if (error == 0)
+		r->narrow_taken += NARROW_SIZE;
 	if (error == 0)
 		error = names_add(&r->narrow, &f->said.mode, sizeof(f->said.mode), f->place.path,
 				  strlen(f->place.path));

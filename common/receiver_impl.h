@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * Inside the receiving engine. receiver.c: records, a file's entry, making and ending. receiver_create.c: what is made, in
- * which order and where. receiver_choose.c: whether at all. receiver_attributes.c: what ATTRIBUTES say. receiver_store.c: bytes from slots into files. receiver_commit.c: whole files made durable, failed ones
- * removed. Only these include this.
+ * which order and where. receiver_choose.c: whether at all. receiver_attributes.c: what ATTRIBUTES say. receiver_store.c:
+ * bytes from slots into files. receiver_pace.c: how fast. receiver_commit.c: whole files made durable, failed ones removed. Only these include this.
  */
 #ifndef RDCP_RECEIVER_IMPL_H
 #define RDCP_RECEIVER_IMPL_H
@@ -135,7 +135,9 @@ struct receiver {
 	struct receive_dir *top; /* or NULL */
 	uint32_t top_request;
 	struct receive_place top_place;
-	struct names narrow; /* directories made here that could not be filled with the mode they are to have; by mode and path */
+	struct names
+		narrow; /* directories made here that could not be filled with the mode they are to have; by mode and path */
+	size_t narrow_taken; /* of the session's memory, for them */
 	struct receive_file *staged, **staged_tail;
 	unsigned int staged_count;
 	uint64_t staged_ns; /* when the first of them was */
@@ -170,8 +172,6 @@ void receiver_submit(struct receiver *r, struct io_job *job, void (*run)(struct 
 		     void (*done)(struct io_job *));
 void receiver_submit_quick(struct receiver *r, struct io_job *job, void (*run)(struct io_job *),
 			   void (*done)(struct io_job *)); /* see ioqueue_submit_quick() */
-bool receiver_keeps_back(struct receiver *r); /* the same, as long as it may send more */
-bool receiver_must_wait(struct receiver *r); /* its sender was too fast; it is scheduled when that is over */
 bool receiver_job_ended(struct receiver *r); /* first in every done(); false: stopped, only the counting matters */
 void receive_file_fail(struct receive_file *f, enum status status, const char *text);
 void receive_file_fail_errno(struct receive_file *f, int error);
@@ -179,9 +179,16 @@ void receive_file_fail_at_destination(struct receive_file *f, int error); /* not
 void receive_file_fail_unsynced(struct receive_file *f, int error);       /* it is there and has its name */
 void receive_file_report(struct receive_file *f);                         /* RESULT is due */
 
+/* receiver_pace.c */
+bool receiver_must_wait(struct receiver *r);  /* its sender was too fast; it is scheduled when that is over */
+bool receiver_keeps_back(struct receiver *r); /* the same, as long as it may send more */
+void receiver_say_limit(struct receiver *r);  /* if it is due and there is room */
+void receiver_on_pace(struct loop_timer *t);
+
 /* receiver_create.c */
 int receiver_place(struct receiver *r, struct receive_file *f, const struct wire_file *said); /* -EPROTO, -ENOMEM */
 void receiver_queue(struct receiver *r, struct receive_file *f);
+void receiver_forget_narrow(struct receiver *r);
 void receive_file_unpark(struct receive_file *f);  /* more is heard of it */
 void receiver_create_queued(struct receiver *r);   /* as far as what is before is there */
 void receive_dir_release(struct receive_dir *dir); /* NULL is fine */

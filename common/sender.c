@@ -213,8 +213,8 @@ static void pump_next(struct sender *s)
 		if (r > 0) {
 			take_file(s, &item);
 		} else if (below && r < 0) { /* the tree is over; or an entry is lost for want of memory */
-			if (r == -ENOMEM)
-				sender_tree_lost(s, STATUS_FAILED);
+			if (r == -ENOMEM || r == -ENOBUFS)
+				sender_tree_lost_for(s, r);
 			send_item_done(&item);
 		} else {
 			s->no_more = r == -ENODATA;

@@ -234,6 +234,9 @@ static bool announce_file(struct sender *s, struct send_file *f)
 	    f->state != FILE_CHECKED || !say_last(s, f))
 		return false;
 	f->state = FILE_ANNOUNCED;
+	/* how long it waits for its RESULT is up to the peer */
+	send_file_forget_have(f);
+	extents_done(&f->in.extents);
 	return true;
 }
 

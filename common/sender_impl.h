@@ -60,12 +60,13 @@ struct send_file {
 	uint64_t announced;           /* bytes named by DATA */
 	struct attributes attributes; /* read with it; gone when they are said */
 	size_t attributes_len, attributes_said, attributes_counted; /* counted: in the sender's sum */
-	char why[ATTRIBUTES_WHY_MAX];          /* they could not be read, or "" */
-	enum status status;                    /* first failure on this side */
-	bool asks;                             /* HAVE is waited for */
-	bool resume;                           /* and tells what of it need not be sent */
-	bool have_all;                         /* the last HAVE was heard */
-	uint64_t *have, have_count, have_room; /* hashes of pieces that the receiver holds */
+	char why[ATTRIBUTES_WHY_MAX];                               /* they could not be read, or "" */
+	enum status status;                                         /* first failure on this side */
+	bool asks;                                                  /* HAVE is waited for */
+	bool resume;                                                /* and tells what of it need not be sent */
+	bool have_all;                                              /* the last HAVE was heard */
+	uint64_t *have, have_count, have_room;                      /* hashes of pieces that the receiver holds */
+	uint64_t have_heard; /* pieces it told of; more than have_count: the rest was too much to remember */
 	char text[WIRE_TEXT_MAX + 1];
 	bool have_result;
 	enum status result;
@@ -162,6 +163,7 @@ int sender_tree_next(struct sender *s, struct send_item *ret_item); /* as events
 void sender_tree_top_done(struct sender *s, bool good); /* RESULT of the top: the rest may follow, or will not */
 int sender_on_here(void *engine, const struct wire_record *rec);
 void sender_tree_lost(struct sender *s, enum status status); /* something that cannot even be named was not sent */
+void sender_tree_lost_for(struct sender *s, int error);      /* the same, for want of memory or whatever it was */
 void sender_tree_first_done(const struct send_item *item, enum status status); /* item->first was copied, or not */
 void sender_tree_dir_refused(const struct send_file *f);                       /* what is in it need not be sent */
 void sender_tree_cancel(struct sender *s);                                     /* a job that reads shall end soon */

@@ -55,22 +55,39 @@ bool send_file_next_held(const struct send_file *f, uint64_t last, uint64_t *ret
 	return false;
 }
 
+/* The next ones are only remembered if there is memory for them, and what is not remembered is sent. */
+static int make_room(struct send_file *f, uint64_t pieces, unsigned int more)
+{
+	struct budget *memory = f->sender->peer->memory;
+	uint64_t room = 2 * (f->have_count + more), *grown;
+	int r;
+
+	if (f->have_count + more <= f->have_room)
+		return 0;
+	room = room < pieces ? room : pieces;
+	r = budget_take_spare(memory, (size_t)(room - f->have_room) * sizeof(*grown));
+	if (r < 0)
+		return r;
+	grown = reallocarray(f->have, room, sizeof(*grown));
+	if (!grown) {
+		budget_give(memory, (size_t)(room - f->have_room) * sizeof(*grown));
+		return -ENOMEM;
+	}
+	f->have = grown;
+	f->have_room = room;
+	return 0;
+}
+
 static int append(struct send_file *f, const struct wire_have *have)
 {
 	uint64_t pieces = (uint64_t)f->in.stat.st_size / f->sender->slab->slot_size;
-	uint64_t *grown;
+	bool gap = f->have_count < f->have_heard;
 
-	if (have->first != f->have_count || have->count > pieces - f->have_count)
+	if (have->first != f->have_heard || have->count > pieces - f->have_heard)
 		return -EPROTO;
-	if (f->have_count + have->count > f->have_room) {
-		uint64_t room = 2 * (f->have_count + have->count);
-
-		grown = reallocarray(f->have, room < pieces ? room : pieces, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		f->have = grown;
-		f->have_room = room < pieces ? room : pieces;
-	}
+	f->have_heard += have->count;
+	if (gap || make_room(f, pieces, have->count) < 0)
+		return 0;
 	for (unsigned int i = 0; i < have->count; i++)
 		f->have[f->have_count++] = have->hashes[i];
 	return 0;
@@ -111,6 +128,8 @@ bool send_chunk_is_held(const struct send_chunk *c)
 
 void send_file_forget_have(struct send_file *f)
 {
+	budget_give(f->sender ? f->sender->peer->memory : NULL, (size_t)f->have_room * sizeof(*f->have));
 	free(f->have);
 	f->have = NULL;
+	f->have_count = f->have_room = 0;
 }

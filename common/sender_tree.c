@@ -13,6 +13,7 @@
 #include "cleanup.h"
 #include "here.h"
 #include "names.h"
+#include "peer.h"
 #include "sender_impl.h"
 #include "subtrees.h"
 #include "util.h"
@@ -39,6 +40,7 @@ struct batch {
 struct left {
 	struct left *next;
 	struct stat stat;
+	size_t size; /* taken from the session's memory */
 	char *dir, *name;
 };
 
@@ -94,6 +96,7 @@ static struct tree *tree_new(struct sender *s, const struct send_item *top)
 	t->sender = s;
 	walk_init(&t->walk);
 	t->walk.filter = top->filter;
+	t->walk.memory = t->links.memory = s->peer->memory;
 	t->now = &t->batches[0];
 	t->ahead = &t->batches[1];
 	t->top = copy_item(top);
@@ -153,6 +156,13 @@ void sender_tree_lost(struct sender *s, enum status status)
 		s->tree->status = status;
 }
 
+void sender_tree_lost_for(struct sender *s, int error)
+{
+	if (error == -ENOBUFS && s->tree && s->tree->status == STATUS_OK)
+		s->tree->why = "it has more directories than the memory of a session is enough for";
+	sender_tree_lost(s, error == -ENOMEM ? STATUS_FAILED : status_from_errno(error));
+}
+
 /* ---- reading ahead ------------------------------------------------------------------------------------------ */
 
 static void run_read(struct io_job *job)
@@ -168,7 +178,7 @@ static void on_read(struct io_job *job)
 
 	t->reading = false;
 	if (t->result < 0)
-		sender_tree_lost(t->sender, status_from_errno(t->result));
+		sender_tree_lost_for(t->sender, t->result);
 	t->ahead->count = t->result > 0 ? (unsigned int)t->result : 0;
 	t->walked = t->result <= 0;
 	sender_job_ended(t->sender);
@@ -240,12 +250,32 @@ static bool needs_leave(const struct tree *t, const struct stat *st)
 	return (t->top.flags & WIRE_FILE_PRESERVE) || (st->st_mode & WRITABLE_DIRECTORY) != WRITABLE_DIRECTORY;
 }
 
+/* Dir and name are the caller's now. */
+static struct left *take_left(struct tree *t)
+{
+	struct left *left = t->left;
+
+	if (left) {
+		t->left = left->next;
+		budget_give(t->sender->peer->memory, left->size);
+	}
+	return left;
+}
+
 static int remember_directory(struct tree *t, const struct walk_entry *e)
 {
-	struct left *left = calloc(1, sizeof(*left));
+	struct left *left;
+	size_t size = sizeof(*left) + strlen(e->dir) + strlen(e->name) + 48; /* and what three allocations cost */
+	int r = budget_take(t->sender->peer->memory, size);
 
-	if (!left)
+	if (r < 0)
+		return r;
+	left = calloc(1, sizeof(*left));
+	if (!left) {
+		budget_give(t->sender->peer->memory, size);
 		return -ENOMEM;
+	}
+	left->size = size;
 	left->stat = e->stat;
 	left->dir = strdup(e->dir);
 	left->name = strdup(e->name);
@@ -411,8 +441,7 @@ static bool next_left(struct tree *t, struct send_item *ret_item)
 {
 	struct left *left;
 
-	while ((left = t->left)) {
-		t->left = left->next;
+	while ((left = take_left(t))) {
 		*ret_item = item_below(t, left->dir, left->name, &left->stat);
 		free(left);
 		if (!ret_item->path || !subtrees_have(&t->lost, ret_item->path))
@@ -477,8 +506,7 @@ void sender_tree_free(struct sender *s)
 	for (int i = 0; i < 2; i++)
 		while (t->batches[i].taken < t->batches[i].count)
 			walk_entry_done(&t->batches[i].entries[t->batches[i].taken++]);
-	while ((left = t->left)) {
-		t->left = left->next;
+	while ((left = take_left(t))) {
 		free(left->dir);
 		free(left->name);
 		free(left);

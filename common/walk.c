@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "beneath.h"
+#include "budget.h"
 #include "cleanup.h"
 #include "error.h"
 #include "filter.h"
@@ -25,6 +26,7 @@
 struct walk_pending {
 	struct walk_pending *next;
 	struct stat stat;
+	size_t size; /* of all this, taken from the walk's memory */
 	int error;
 	char path[];
 };
@@ -59,16 +61,30 @@ int walk_open(struct walk *w, int root, const char *path, bool follow)
 	return -ENOMEM;
 }
 
-static struct walk_pending *new_pending(const char *dir, const char *name, const struct stat *st)
+static int new_pending(struct walk *w, const char *dir, const char *name, const struct stat *st,
+		       struct walk_pending **ret_p)
 {
-	size_t len = strlen(dir) + 1 + strlen(name) + 1;
-	struct walk_pending *p = malloc(sizeof(*p) + len);
+	size_t len = strlen(dir) + 1 + strlen(name) + 1, size = sizeof(struct walk_pending) + len;
+	struct walk_pending *p;
+	int r = budget_take(w->memory, size);
 
-	if (!p)
-		return NULL;
-	*p = (struct walk_pending){ .stat = *st };
+	if (r < 0)
+		return r;
+	p = malloc(size);
+	if (!p) {
+		budget_give(w->memory, size);
+		return -ENOMEM;
+	}
+	*p = (struct walk_pending){ .stat = *st, .size = size };
 	snprintf(p->path, len, "%s%s%s", dir, *dir ? "/" : "", name);
-	return p;
+	*ret_p = p;
+	return 0;
+}
+
+static void free_pending(struct walk *w, struct walk_pending *p)
+{
+	budget_give(w->memory, p->size);
+	free(p);
 }
 
 static void push(struct walk_pending **stack, struct walk_pending *p)
@@ -181,6 +197,7 @@ static bool is_excluded(const struct walk *w, const char *name, const struct sta
 static int fill_entry(struct walk *w, const char *name, struct walk_entry *e)
 {
 	struct walk_pending *p;
+	int r;
 
 	*e = (struct walk_entry){ .dir = strdup(w->path), .name = strdup(name) };
 	if (!e->dir || !e->name)
@@ -201,9 +218,9 @@ static int fill_entry(struct walk *w, const char *name, struct walk_entry *e)
 		e->error = WALK_ITSELF;
 		return 1;
 	}
-	p = new_pending(w->path, name, &e->stat);
-	if (!p)
-		return -ENOMEM;
+	r = new_pending(w, w->path, name, &e->stat, &p);
+	if (r < 0)
+		return r;
 	push(&w->pending, p);
 	return 1;
 }
@@ -211,12 +228,13 @@ static int fill_entry(struct walk *w, const char *name, struct walk_entry *e)
 /* The directory itself, once more: with what kept it from being read. */
 static int report_failed(struct walk *w, struct walk_entry *e)
 {
-	_cleanup_free_ struct walk_pending *p = pop(&w->failed);
+	struct walk_pending *p = pop(&w->failed);
 	char *slash = strrchr(p->path, '/');
 
 	*e = (struct walk_entry){ .stat = p->stat, .error = p->error };
 	e->dir = slash ? strndup(p->path, (size_t)(slash - p->path)) : strdup("");
 	e->name = strdup(slash ? slash + 1 : p->path);
+	free_pending(w, p);
 	return e->dir && e->name ? 0 : -ENOMEM;
 }
 
@@ -242,7 +260,7 @@ static bool enter_next(struct walk *w)
 	if (fd >= 0 && w->path)
 		w->dir = fdopendir(fd);
 	if (w->dir) {
-		free(p);
+		free_pending(w, p);
 		return true;
 	}
 	if (fd >= 0)
@@ -270,11 +288,13 @@ static int read_one(struct walk *w, struct walk_entry *e)
 		return r;
 	}
 	if (errno) {
-		struct walk_pending *p = new_pending("", *w->path ? w->path : ".", &w->stat);
+		int error = -errno;
+		struct walk_pending *p;
 
-		if (!p)
-			return -ENOMEM;
-		p->error = -errno;
+		r = new_pending(w, "", *w->path ? w->path : ".", &w->stat, &p);
+		if (r < 0)
+			return r;
+		p->error = error;
 		push(&w->failed, p);
 	}
 	leave_dir(w);
@@ -319,11 +339,11 @@ void walk_close(struct walk *w)
 
 	leave_dir(w);
 	while ((p = pop(&w->pending)) || (p = pop(&w->failed)))
-		free(p);
+		free_pending(w, p);
 	if (w->top >= 0)
 		close(w->top);
 	free(w->start);
-	walk_init(w);
+	*w = (struct walk){ .top = -1, .root = -1, .memory = w->memory };
 }
 
 void walk_entry_done(struct walk_entry *e)

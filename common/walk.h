@@ -26,6 +26,7 @@ struct walk_entry {
 	int error; /* negative errno: it could not be looked at (stat is zeroed), or, of a directory, read, or of a link, followed */
 };
 
+struct budget;
 struct filter;
 struct walk_pending;
 struct wire_here;
@@ -44,6 +45,7 @@ struct walk {
 	struct walk_pending *failed; /* could not be read: to be reported */
 	const struct filter *filter; /* what it excludes is neither reported nor entered; borrowed, NULL: none */
 	const struct wire_here *destination; /* WALK_ITSELF; borrowed, NULL: not known on this host */
+	struct budget *memory;               /* for what remains to be entered; borrowed, NULL: no limit */
 	atomic_bool cancelled;
 };
 
@@ -52,7 +54,7 @@ void walk_init(struct walk *w);
 /* Opens `path` beneath `root` (see beneath.h), symlinks followed. -ENOTDIR: no directory. */
 int walk_open(struct walk *w, int root, const char *path, bool follow);
 
-/* Fills at most `max` entries and returns how many; 0: that was all. -ENOMEM, with nothing filled. */
+/* Fills at most `max` entries and returns how many; 0: that was all. -ENOMEM, -ENOBUFS (of `memory`), with nothing filled. */
 int walk_read(struct walk *w, struct walk_entry *entries, unsigned int max);
 
 /*

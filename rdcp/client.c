@@ -255,7 +255,7 @@ static void on_connected(void *owner, const struct wire_rep *rep)
 	log_debug("connected, transfer %s, window %u x %u bytes", c->transfer, 1U << rep->slots_log2,
 		  1U << rep->slot_log2);
 	c->connected = true;
-	c->max_files = rep->max_files;
+	c->max_files = (unsigned int)min_size(rep->max_files, RECEIVER_MAX_FILES); /* each costs memory here */
 	peer_start(&c->peer, c->connect.ep);
 	endpoint_aim(c->connect.ep, rep->base, rep->rkey);
 	r = make_parts(c, rep, &fault);

@@ -175,6 +175,7 @@ static const struct setting daemon_settings[] = {
 	{ "transport", read_transport, offsetof(struct config, transport), 0, 0 },
 	{ "max-sessions", read_count, offsetof(struct config, max_sessions), 1, SESSIONS_MAX },
 	{ "max-pinned", read_size, offsetof(struct config, max_pinned), MIB, 1024 * 1024 * GIB },
+	{ "session-memory", read_size, offsetof(struct config, session_memory), MIB, 1024 * GIB },
 	{ "handshake-timeout", read_time, offsetof(struct config, handshake_timeout), 100 * MSEC, 600 * SEC },
 	{ "idle-timeout", read_time, offsetof(struct config, idle_timeout), SEC, 86400 * SEC },
 	{ "max-slot-size", read_log2, offsetof(struct config, slot_log2), 1 << SLAB_MIN_SLOT_LOG2,
@@ -328,6 +329,7 @@ static struct config *config_new(void)
 	c->transport = "rdma";
 	c->max_sessions = 32;
 	c->max_pinned = 2 * GIB;
+	c->session_memory = 256 * MIB;
 	c->handshake_timeout = 10 * SEC;
 	c->idle_timeout = 60 * SEC;
 	c->slot_log2 = 20;

@@ -74,6 +74,7 @@ struct config {
 	const char *transport; /* "rdma" or "tcp", for endpoint_transport_find() */
 	unsigned int max_sessions;
 	uint64_t max_pinned;        /* bytes, all sessions together */
+	uint64_t session_memory;    /* bytes that one session may remember for its client */
 	uint64_t handshake_timeout; /* ns, from the request to a session at work */
 	uint64_t idle_timeout;      /* ns without a sign of life from the peer */
 	unsigned int slot_log2;     /* the largest geometry a client is granted */

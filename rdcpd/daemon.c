@@ -187,6 +187,7 @@ static int apply(struct daemon *d, struct config *config)
 	journal_log_files(config->log_files);
 	config_unref(d->config);
 	d->config = config;
+	atomic_store(&d->sessions.memory.max, config->max_pinned);
 	sessions_end_unwelcome(&d->sessions, config);
 	sessions_share_rates(&d->sessions, config);
 	return 0;
@@ -297,6 +298,7 @@ static int set_up(struct daemon *d)
 
 	if (r == 0)
 		r = sessions_reserve(&d->sessions, d->config->max_sessions);
+	atomic_store(&d->sessions.memory.max, d->config->max_pinned);
 	if (r == 0)
 		r = access_new(d->config, &d->access);
 	if (r == 0)

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/beneath.h"
+#include "common/budget.h"
 #include "common/cleanup.h"
 #include "common/glob.h"
 #include "common/util.h"
@@ -25,17 +26,31 @@ void listing_done(struct listing *l)
 	for (size_t i = 0; i < l->count; i++)
 		free(l->entries[i].path);
 	free(l->entries);
+	budget_give(l->memory, l->taken);
 	l->entries = NULL;
-	l->count = l->room = l->bytes = 0;
+	l->count = l->room = l->bytes = l->taken = 0;
+}
+
+static int take(struct listing *l, size_t bytes)
+{
+	int r = budget_take(l->memory, bytes);
+
+	if (r == 0)
+		l->taken += bytes;
+	return r;
 }
 
 static int make_room(struct listing *l)
 {
 	size_t room = l->room ? 2 * l->room : 64;
 	struct listing_entry *entries;
+	int r;
 
 	if (l->count < l->room)
 		return 0;
+	r = take(l, (room - l->room) * sizeof(*entries));
+	if (r < 0)
+		return r;
 	entries = reallocarray(l->entries, room, sizeof(*entries));
 	if (!entries)
 		return -ENOMEM;
@@ -58,6 +73,11 @@ static int add(struct listing *l, const char *dir, const char *name, size_t name
 	if (l->count == LISTING_MAX || (size_t)len > LISTING_BYTES_MAX - l->bytes) {
 		free(path);
 		return -E2BIG;
+	}
+	r = take(l, (size_t)len + 17); /* with what an allocation costs */
+	if (r < 0) {
+		free(path);
+		return r;
 	}
 	l->bytes += (size_t)len;
 	l->entries[l->count++] = (struct listing_entry){ .path = path };
@@ -193,12 +213,12 @@ static int look_in(struct search *s, const char *path, const struct glob *g)
 static int step(struct search *s, const char *component, size_t len)
 {
 	struct listing *l = s->result;
-	struct listing before = { .entries = l->entries, .count = l->count };
+	struct listing before = { .entries = l->entries, .count = l->count, .memory = l->memory, .taken = l->taken };
 	struct glob g;
 	int r = glob_init(&g, component, len);
 
 	l->entries = NULL;
-	l->count = l->room = l->bytes = 0;
+	l->count = l->room = l->bytes = l->taken = 0;
 	for (size_t i = 0; r == 0 && i < before.count; i++)
 		r = g.wild ? look_in(s, before.entries[i].path, &g) : add(l, before.entries[i].path, component, len);
 	listing_done(&before);

@@ -19,15 +19,19 @@ struct listing_entry {
 	bool directory; /* or a symlink that leads to one */
 };
 
+struct budget;
+
 /* Zeroed it is empty. */
 struct listing {
 	struct listing_entry *entries; /* sorted by their bytes */
 	size_t count, room;
 	size_t bytes, looks;
+	struct budget *memory; /* borrowed, NULL: no limit */
+	size_t taken;          /* from it, until listing_done() */
 	atomic_bool cancelled; /* set by any thread: the call ends soon, with -ECANCELED */
 };
 
-/* The names in a directory, hidden ones too; of anything else its own name. -E2BIG: too many. Else as open(2). */
+/* The names in a directory, hidden ones too; of anything else its own name. -E2BIG, -ENOBUFS: too many. Else as open(2). */
 int listing_read(struct listing *l, int root, const char *path);
 
 /*

@@ -24,16 +24,22 @@ struct serve_get {
 	struct send_item item;
 	enum status status; /* not OK: to be refused, with text */
 	char *text;
+	struct budget *memory; /* of the session: `size` bytes of it */
+	size_t size;
 };
 
 static void free_get(struct serve_get *get)
 {
+	budget_give(get->memory, get->size);
 	free(get->item.path);
 	free(get->item.target);
 	free(get->item.name);
 	free(get->text);
 	free(get);
 }
+
+/* With a copy of the path for the sender, one for the forecast, and a reason why not. */
+#define GET_SIZE(path_len) (2 * sizeof(struct serve_get) + 2U * (path_len) + 512)
 
 static uint32_t file_flags(uint32_t get_flags)
 {
@@ -52,6 +58,8 @@ static struct serve_get *new_get(struct serve *sv, const struct wire_get *said)
 
 	if (!get)
 		return NULL;
+	get->memory = sv->peer->memory;
+	get->size = GET_SIZE(said->path.len);
 	get->status = roots_locate(sv->roots, said->path, false, &get->item.root, relative, why);
 	get->item.request = said->request;
 	get->flags = said->flags;
@@ -72,6 +80,7 @@ static struct serve_get *new_get(struct serve *sv, const struct wire_get *said)
 	get->text = strdup(why);
 	if (get->item.path && get->item.target && get->item.name && get->text)
 		return get;
+	get->size = 0; /* the caller's again */
 	free_get(get);
 	return NULL;
 }
@@ -106,9 +115,15 @@ static int on_get(struct serve *sv, const struct wire_get *said)
 
 	if (!sv->aimed || sv->ended || said->request != sv->get_count || sv->waiting == WIRE_GETS_MAX)
 		return -EPROTO;
+	if (budget_take(sv->peer->memory, GET_SIZE(said->path.len)) < 0) {
+		peer_end(sv->peer, STATUS_BUSY, true, "the memory of the session is used up");
+		return 0;
+	}
 	get = new_get(sv, said);
-	if (!get)
+	if (!get) {
+		budget_give(sv->peer->memory, GET_SIZE(said->path.len));
 		return -ENOMEM;
+	}
 	sv->get_count++;
 	sv->waiting++;
 	*sv->gets_tail = get;
@@ -257,6 +272,14 @@ static bool answer_listing(struct serve *sv, struct serve_get *get)
 	if (sv->listing_error == 0 && !say_entry(sv, get, NULL))
 		return false;
 	get->status = status_from_errno(sv->listing_error);
+	if (sv->listing_error == -ENOBUFS || sv->listing_error == -E2BIG) {
+		char *text = strdup("there are too many names");
+
+		if (text) {
+			free(get->text);
+			get->text = text;
+		}
+	}
 	peer_moved(sv->peer);
 	sv->listed = false;
 	listing_done(l);
@@ -377,7 +400,9 @@ int serve_start(struct serve *sv, struct peer *peer, struct slab *slab, struct i
 	sv->io = io;
 	sv->roots = roots;
 	sv->gets_tail = &sv->gets;
+	sv->listing.memory = peer->memory;
 	forecast_init(&sv->forecast, io, on_forecast_rested, sv);
+	sv->forecast.walk.memory = sv->forecast.links.memory = peer->memory;
 	return sender_new(peer, slab, io, RECEIVER_MAX_FILES, &events, sv, &sv->sender);
 }
 

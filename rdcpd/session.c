@@ -255,6 +255,8 @@ static void run(struct session *s)
 		return;
 	}
 	peer_init(&s->peer, &s->loop, config->idle_timeout, &peer_events, s);
+	budget_init(&s->memory, config->session_memory, s->args.memory);
+	s->peer.memory = &s->memory;
 	r = endpoint_request_accept(s->args.rq, &s->loop, config->handshake_timeout, &endpoint_events, s, &s->ep);
 	if (r < 0) {
 		log_err("cannot take the connection over: %s", strerror(-r));

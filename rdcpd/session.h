@@ -14,6 +14,7 @@
 #include "common/wire.h"
 #include "report.h"
 
+struct budget;
 struct session;
 
 /* What a session pins beside its slab, at most: message buffers and the device's queues. */
@@ -24,6 +25,7 @@ struct session_args {
 	struct access_grant grant;   /* taken */
 	struct wire_req req;         /* geometry already clamped to what the daemon grants */
 	uint64_t pinned;             /* bytes it counts for */
+	struct budget *memory;       /* of all sessions, borrowed */
 	int finished_fd;             /* borrowed eventfd: written when the thread is about to end */
 };
 

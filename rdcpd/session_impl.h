@@ -41,6 +41,7 @@ struct session {
 	struct loop_timer tick;      /* publishes what is not worth a look at each message */
 	struct endpoint *ep;
 	struct peer peer;
+	struct budget memory; /* for what the client makes us remember */
 	struct slab slab;
 	struct ioqueue *io;
 	struct roots roots;

@@ -54,6 +54,7 @@ int sessions_start(struct sessions *s, struct session_args *args)
 	int r;
 
 	args->finished_fd = s->finished_fd;
+	args->memory = &s->memory;
 	r = session_start(args, free_place(s));
 	if (r < 0)
 		return r;

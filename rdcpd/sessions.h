@@ -3,6 +3,7 @@
 #ifndef RDCPD_SESSIONS_H
 #define RDCPD_SESSIONS_H
 
+#include "common/budget.h"
 #include "metrics.h"
 #include "session.h"
 
@@ -10,8 +11,9 @@ struct sessions {
 	struct session **list; /* NULL: a free place */
 	unsigned int places;
 	unsigned int count;
-	uint64_t pinned; /* by all of them, bytes */
-	int finished_fd; /* eventfd, owned: readable when sessions_collect() has something to do */
+	uint64_t pinned;      /* by all of them, bytes */
+	struct budget memory; /* for what clients make all of them remember */
+	int finished_fd;      /* eventfd, owned: readable when sessions_collect() has something to do */
 
 	struct metrics past; /* its counters: sessions that began; files, bytes and ends of those that are over */
 };

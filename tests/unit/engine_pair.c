@@ -330,6 +330,7 @@ static void end_start(struct session_end *e)
 	if (e->role == END_ACTOR)
 		return;
 	peer_init(&e->peer, &s->pair.loop, s->silence_ns, &peer_events, e);
+	e->peer.memory = s->memory;
 	ck_assert_int_eq(ioqueue_new(&s->pair.loop, s->threads, &e->io), 0);
 	if (e->role == END_SENDER)
 		ck_assert_int_eq(

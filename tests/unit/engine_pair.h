@@ -72,6 +72,7 @@ struct session {
 	unsigned int threads, max_files;
 	uint64_t silence_ns;
 	uint64_t sender_limit, receiver_limit; /* bytes a second; 0: none */
+	struct budget *memory;                 /* of the engine, or NULL */
 	unsigned long
 		fault; /* with RDCP_FAULTS: the call that is to fail once the engines run, see tests/fault.h; 0: none */
 	int fault_error;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/budget.h"
 #include "common/links.h"
 
 Suite *links_suite(void);
@@ -118,6 +119,24 @@ START_TEST(names_beyond_the_limit_are_files_of_their_own)
 }
 END_TEST
 
+START_TEST(names_beyond_the_budget_are_files_of_their_own)
+{
+	struct links_file *file;
+	struct budget memory;
+
+	budget_init(&memory, 300, NULL);
+	links.memory = &memory;
+	ck_assert_int_eq(add(1, 1, "", "a", &file), 0);
+	ck_assert_ptr_nonnull(file);
+	ck_assert_int_eq(add(1, 1, "", "b", &file), 1);
+	ck_assert_int_eq(add(1, 1, "", "c", &file), 0);
+	ck_assert_ptr_null(file);
+	links_done(&links);
+	ck_assert_uint_eq(memory.used, 0);
+	links.memory = NULL;
+}
+END_TEST
+
 Suite *links_suite(void)
 {
 	Suite *s = suite_create("links");
@@ -129,6 +148,7 @@ Suite *links_suite(void)
 	tcase_add_test(tc, names_added_after_some_were_taken_come_as_well);
 	tcase_add_test(tc, many_files_are_all_found_again);
 	tcase_add_test(tc, names_beyond_the_limit_are_files_of_their_own);
+	tcase_add_test(tc, names_beyond_the_budget_are_files_of_their_own);
 	suite_add_tcase(s, tc);
 	return s;
 }

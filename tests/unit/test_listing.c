@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/budget.h"
 #include "rdcpd/listing.h"
 
 static char top[] = "/tmp/rdcp-listing-XXXXXX";
@@ -149,6 +150,29 @@ START_TEST(cancelled_call_ends)
 }
 END_TEST
 
+START_TEST(names_beyond_the_budget_are_too_many)
+{
+	struct budget memory;
+	char name[32];
+
+	for (int i = 0; i < 200; i++) {
+		snprintf(name, sizeof(name), "e/f%d", i);
+		put(name);
+	}
+	budget_init(&memory, 3000, NULL);
+	l.memory = &memory;
+	ck_assert_int_eq(listing_read(&l, root, "e"), -ENOBUFS);
+	listing_done(&l);
+	ck_assert_uint_eq(memory.used, 0);
+	ck_assert_int_eq(listing_glob(&l, root, "*/f*"), -ENOBUFS);
+	listing_done(&l);
+	ck_assert_uint_eq(memory.used, 0);
+	ck_assert_int_eq(listing_read(&l, root, "d"), 0);
+	listing_done(&l);
+	l.memory = NULL;
+}
+END_TEST
+
 Suite *listing_suite(void);
 
 Suite *listing_suite(void)
@@ -164,6 +188,7 @@ Suite *listing_suite(void)
 	tcase_add_test(tc, pattern_stands_for_what_matches);
 	tcase_add_test(tc, path_that_exists_stands_for_itself);
 	tcase_add_test(tc, links_that_multiply_come_to_an_end);
+	tcase_add_test(tc, names_beyond_the_budget_are_too_many);
 	tcase_add_test(tc, cancelled_call_ends);
 	suite_add_tcase(s, tc);
 	return s;

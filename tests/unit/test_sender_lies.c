@@ -110,6 +110,54 @@ LIE(the_place_of_a_file_that_is_no_directory_is_refused, false, false)
 	here(e, 0);
 }
 
+/* ---- more than is remembered -------------------------------------------------------------------------------- */
+
+static struct budget memory;
+static size_t most; /* of it that was taken */
+
+/* It tells of all pieces, wrongly, and then stores what comes. */
+static void react_with_all(struct session_end *e, const struct wire_record *rec)
+{
+	struct wire_record out = { .type = WIRE_RESULT };
+
+	if (rec->type == WIRE_FILE)
+		for (unsigned int first = 0; first < PIECES; first += WIRE_HAVE_MAX)
+			have(e, first, WIRE_HAVE_MAX, first + WIRE_HAVE_MAX == PIECES ? WIRE_HAVE_LAST : 0);
+	if (memory.used > most)
+		most = memory.used;
+	if (rec->type == WIRE_DATA) {
+		out.type = WIRE_ACK;
+		out.ack = (struct wire_ack){ .count = 1, .slots = { rec->data.slot } };
+		actor_say(e, &out);
+	} else if (rec->type == WIRE_CLOSE) {
+		ck_assert_uint_eq(memory.used, 0); /* it waits only for RESULT, which may never come */
+		actor_say(e, &out);
+	} else if (rec->type == WIRE_END) {
+		out.type = WIRE_DONE;
+		actor_say(e, &out);
+	}
+}
+
+START_TEST(what_is_held_is_remembered_within_the_budget_and_the_rest_is_sent)
+{
+	session_init(&session, _i, tree_root, false, END_SENDER, END_ACTOR);
+	budget_init(&memory, 8000, NULL);
+	session.memory = &memory;
+	make_file("from", 1, 1);
+	ck_assert_int_eq(truncate("from", PIECES * 4096), 0);
+	session_add(&session, "from", "to", 0);
+	session.files[0].resume = session.files[0].dense = true;
+	session.to->react = react_with_all;
+	session_run(&session);
+	end_expect(session.from, STATUS_OK);
+	ck_assert_uint_eq(session.from->done, 1);
+	ck_assert_uint_gt(most, 0);
+	ck_assert_uint_le(most, 4000);
+	session_done(&session);
+	ck_assert_uint_eq(memory.used, 0);
+}
+END_TEST
+
 Suite *sender_lies_suite(void)
 {
 	Suite *s = suite_create("sender_lies");
@@ -124,6 +172,7 @@ Suite *sender_lies_suite(void)
 	endpoint_test(tc, pieces_of_a_file_that_only_asks_are_refused);
 	endpoint_test(tc, pieces_of_a_file_that_does_not_ask_are_refused);
 	endpoint_test(tc, the_place_of_a_file_that_is_no_directory_is_refused);
+	endpoint_test(tc, what_is_held_is_remembered_within_the_budget_and_the_rest_is_sent);
 	suite_add_tcase(s, tc);
 	return s;
 }

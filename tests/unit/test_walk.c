@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "common/beneath.h"
+#include "common/budget.h"
 #include "common/filter.h"
 #include "common/util.h"
 #include "common/walk.h"
@@ -276,6 +277,34 @@ START_TEST(link_of_the_longest_text_is_read)
 }
 END_TEST
 
+START_TEST(what_remains_to_be_entered_is_within_a_budget)
+{
+	struct budget memory;
+	char path[64];
+	int n;
+
+	for (int i = 0; i < 50; i++) {
+		snprintf(path, sizeof(path), "root/d%d", i);
+		ck_assert_int_eq(mkdir(path, 0700), 0);
+	}
+	budget_init(&memory, 100000, NULL);
+	walk.memory = &memory;
+	open_top("root");
+	read_all(7);
+	ck_assert_uint_ge(count, 50);
+	ck_assert_uint_eq(memory.used, 0);
+	walk_close(&walk);
+	atomic_store(&memory.max, 2000);
+	open_top("root");
+	while ((n = walk_read(&walk, entries + count, 7)) > 0)
+		count += (unsigned int)n;
+	ck_assert_int_eq(n, -ENOBUFS);
+	walk_close(&walk);
+	ck_assert_uint_eq(memory.used, 0);
+	walk.memory = NULL;
+}
+END_TEST
+
 Suite *walk_suite(void)
 {
 	Suite *s = suite_create("walk");
@@ -293,6 +322,7 @@ Suite *walk_suite(void)
 	tcase_add_test(tc, directory_that_vanished_is_an_error_of_it_and_the_rest_comes);
 	tcase_add_test(tc, unreadable_directory_is_an_error_of_it_and_the_rest_comes);
 	tcase_add_test(tc, what_is_deeper_than_a_path_is_an_error_and_not_the_end);
+	tcase_add_test(tc, what_remains_to_be_entered_is_within_a_budget);
 	tcase_add_test(tc, link_of_the_longest_text_is_read);
 	suite_add_tcase(s, tc);
 	return s;
