@@ -169,7 +169,8 @@ static bool say_report(struct receive_file *f)
 
 	rec.result.file = f->said.file;
 	rec.result.status = (uint16_t)f->status;
-	rec.result.text = wire_text(f->status == STATUS_OK ? remark_on(f) : f->text);
+	if (!r->discreet)
+		rec.result.text = wire_text(f->status == STATUS_OK ? remark_on(f) : f->text);
 	if (!say_here(f) || peer_send(r->peer, &rec) < 0)
 		return false;
 	peer_moved(r->peer);
@@ -520,6 +521,11 @@ void receiver_free(struct receiver *r)
 	free(r->slots);
 	free(r->acks);
 	free(r);
+}
+
+void receiver_be_discreet(struct receiver *r)
+{
+	r->discreet = true;
 }
 
 int receiver_keep_partials_in(struct receiver *r, const struct wire_text *name)

@@ -93,6 +93,9 @@ void receiver_limit(struct receiver *r, uint64_t bytes_per_second);
  */
 int receiver_keep_partials_in(struct receiver *r, const struct wire_text *name);
 
+/* Before the first FILE. RESULTs have no texts from then on: where files go at the receiver, and why not, is not the sender's affair. */
+void receiver_be_discreet(struct receiver *r);
+
 /* Nothing more is stored; idle() follows, at once when no job is in flight. */
 void receiver_stop(struct receiver *r);
 

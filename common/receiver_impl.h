@@ -161,6 +161,7 @@ struct receiver {
 	unsigned int jobs;
 	bool end_heard, done_sent;
 	atomic_bool stopped;               /* workers look at it, too */
+	bool discreet;                     /* the sender hears statuses, and no texts */
 	char partial_dir[NAME_MAX + 1];    /* "": temporaries are beside their destinations */
 	uint64_t stored_bytes, held_bytes; /* held: of the stored ones, those that were here before */
 	uint64_t found_files, found_bytes;

@@ -265,6 +265,8 @@ int pull_start(struct client *c)
 		r = stream_init(&c->stream, STDOUT_FILENO);
 	if (r == 0)
 		r = receiver_new(&c->peer, &c->slab, c->io, &events, c, &c->receiver);
+	if (r == 0)
+		receiver_be_discreet(c->receiver);
 	if (r == 0 && partials.len)
 		r = receiver_keep_partials_in(c->receiver, &partials);
 	if (r == 0)

@@ -300,8 +300,24 @@ drop_box()
 	diff -r --no-dereference "$from/tree" "$to/in/tree" || fail "the trees differ"
 }
 
+# Where files go here, and why they did not, is not told to the daemon: it hears the status.
+pull_tells_no_paths()
+{
+	local name=secret-place
+
+	text "$there/f" content
+	mkdir -p "$PWD/$name/f"
+	daemon_start
+	copy "$host:$there/f" "$PWD/$name"
+	expect 1 "is a directory" "$name"
+	await 5 daemon_says "was not sent: is a directory" || fail "the daemon says: $(<"$log")"
+	! daemon_says "$name" || fail "the daemon heard: $(<"$log")"
+	daemon_stop
+}
+
 destinations()
 {
+	run pull_tells_the_daemon_no_paths pull_tells_no_paths
 	both file_goes_into_a_directory into_directory
 	both file_goes_into_a_directory_behind_a_link link_to_directory
 	both missing_parent_is_an_error missing_parent
