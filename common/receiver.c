@@ -238,7 +238,7 @@ static int on_file(void *engine, const struct wire_record *rec)
 	struct digest digest = f->digest;
 	int error;
 
-	if (r->end_heard || said->file != r->next_file || f->state != FILE_FREE)
+	if (r->end_heard || said->file != r->next_file || f->state != FILE_FREE || r->busy_files >= r->max_files)
 		return -EPROTO;
 	r->next_file++;
 	r->busy_files++;
@@ -479,6 +479,7 @@ int receiver_new(struct peer *peer, struct slab *slab, struct ioqueue *io, const
 	r->io = io;
 	r->events = events;
 	r->owner = owner;
+	r->max_files = RECEIVER_MAX_FILES;
 	r->step_task.run = on_step_task;
 	r->pace.expired = receiver_on_pace;
 	r->flush_timer.expired = on_flush_timer;
@@ -494,6 +495,11 @@ int receiver_new(struct peer *peer, struct slab *slab, struct ioqueue *io, const
 	peer_attach(peer, &engine_type, r);
 	*ret_receiver = r;
 	return 0;
+}
+
+void receiver_set_max_files(struct receiver *r, unsigned int max_files)
+{
+	r->max_files = max_files;
 }
 
 void receiver_free(struct receiver *r)

@@ -23,7 +23,7 @@ struct peer;
 struct slab;
 struct stream;
 
-#define RECEIVER_MAX_FILES 256 /* between FILE and RESULT in one session; a large one has three descriptors */
+#define RECEIVER_MAX_FILES 256 /* between FILE and RESULT in one session, see descriptors.h */
 
 /* Where a file goes, see outfile_create(). */
 struct receive_place {
@@ -77,6 +77,9 @@ unsigned int receive_place_flags(uint32_t wishes);
 /* Borrows everything. `slab` is the one the peer writes into. -ENOMEM. */
 int receiver_new(struct peer *peer, struct slab *slab, struct ioqueue *io, const struct receiver_events *events,
 		 void *owner, struct receiver **ret_receiver);
+
+/* Before the first file: no more than that between FILE and RESULT, 1 to RECEIVER_MAX_FILES. The sender has to know. */
+void receiver_set_max_files(struct receiver *r, unsigned int max_files);
 
 /* Idle, and the endpoint closed. Removes what is unfinished: blocks. NULL is fine. */
 void receiver_free(struct receiver *r);

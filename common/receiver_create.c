@@ -220,8 +220,8 @@ static void run_leave_dir(struct receive_file *f)
 					    f->place.name) >= sizeof(path))
 		f->job_error = -ENAMETOOLONG;
 	else
-		f->job_error = outdir_finish(f->dir->top ? f->dir->top->fd : f->dir->fd, path, &attrs, sync,
-					     &f->sync_failed);
+		f->job_error =
+			outdir_finish(f->dir->top ? f->dir->top->fd : f->dir->fd, path, &attrs, sync, &f->sync_failed);
 }
 
 /* Worker: the directory itself, or its attributes when all that is in it is there. */

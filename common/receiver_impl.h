@@ -20,8 +20,7 @@
 #include "rate.h"
 #include "receiver.h"
 
-#define FLUSH_BATCH (RECEIVER_MAX_FILES / 2) /* whole files that wait before they are made durable together */
-#define FLUSH_WAIT (SEC / 2)                 /* and how long the first of them waits for others, ns */
+#define FLUSH_WAIT (SEC / 2) /* how long whole files wait for others before they are made durable together, ns */
 
 enum file_state {
 	FILE_FREE,
@@ -124,7 +123,7 @@ struct receiver {
 	struct loop_task step_task;
 
 	struct receive_file files[RECEIVER_MAX_FILES]; /* by number modulo this */
-	unsigned int busy_files;
+	unsigned int busy_files, max_files;
 	uint32_t next_file; /* FILE numbers count up */
 	struct receive_file *newest;
 	struct receive_file *queue, **queue_tail; /* to be made */

@@ -116,7 +116,7 @@ void send_file_finish(struct send_file *f)
 	enum status status = ours ? f->status : f->result;
 
 	if (f->begun) {
-		s->by_id[f->id % s->max_files] = NULL;
+		s->by_id[f->id % s->id_span] = NULL;
 		s->attributes_len -= f->attributes_counted;
 	}
 	if (f->item.first)
@@ -314,7 +314,7 @@ static int on_result(void *engine, const struct wire_record *rec)
 {
 	struct sender *s = engine;
 	const struct wire_result *result = &rec->result;
-	struct send_file *f = s->by_id[result->file % s->max_files];
+	struct send_file *f = s->by_id[result->file % s->id_span];
 
 	if (!f || f->id != result->file || f->have_result)
 		return -EPROTO;
@@ -427,7 +427,7 @@ int sender_new(struct peer *peer, struct slab *slab, struct ioqueue *io, unsigne
 	s->peer = peer;
 	s->slab = slab;
 	s->io = io;
-	s->max_files = max_files;
+	s->max_files = s->id_span = max_files;
 	s->events = events;
 	s->owner = owner;
 	s->pump_task.run = on_pump_task;
@@ -441,6 +441,19 @@ int sender_new(struct peer *peer, struct slab *slab, struct ioqueue *io, unsigne
 	peer_attach(peer, &engine_type, s);
 	*ret_sender = s;
 	return 0;
+}
+
+void sender_set_max_files(struct sender *s, unsigned int max_files)
+{
+	struct send_file *last = s->free_files;
+
+	if (!max_files || max_files >= s->id_span)
+		return;
+	s->id_span = max_files;
+	for (unsigned int i = 1; last && i < max_files; i++)
+		last = last->next;
+	if (last)
+		last->next = NULL; /* those that are left over go with the array */
 }
 
 void sender_free(struct sender *s)

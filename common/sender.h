@@ -89,6 +89,9 @@ static inline bool send_item_is_last(const struct send_item *item, enum status s
  */
 int sender_new(struct peer *peer, struct slab *slab, struct ioqueue *io, unsigned int max_files,
 	       const struct sender_events *events, void *owner, struct sender **ret_sender);
+
+/* Before the first file: the peer takes only that many at once. 0: any number. */
+void sender_set_max_files(struct sender *s, unsigned int max_files);
 void sender_free(struct sender *s); /* idle, and the endpoint closed; NULL is fine */
 
 void sender_kick(struct sender *s); /* start, and again whenever next() may have more */

@@ -38,7 +38,7 @@ static bool say_file(struct sender *s, struct send_file *f)
 		.path = wire_text(f->item.target),
 		.name = wire_text(f->item.name),
 	};
-	if (s->by_id[s->next_id % s->max_files])
+	if (s->by_id[s->next_id % s->id_span])
 		return false; /* the peer still has a file in that place */
 	if (!send_file_has_attributes_room(f))
 		return false;
@@ -55,7 +55,7 @@ static bool say_file(struct sender *s, struct send_file *f)
 	f->id = s->next_id++;
 	f->begun = true;
 	send_file_count_attributes(f);
-	s->by_id[f->id % s->max_files] = f;
+	s->by_id[f->id % s->id_span] = f;
 	return true;
 }
 

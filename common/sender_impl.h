@@ -110,10 +110,11 @@ struct sender {
 	void *owner;
 	struct loop_task pump_task;
 
-	unsigned int max_files;
+	unsigned int max_files;  /* that there is room for */
+	unsigned int id_span;    /* that may be between FILE and RESULT */
 	struct send_file *files; /* max_files of them */
 	struct send_file *free_files;
-	struct send_file **by_id;              /* by FILE id modulo max_files */
+	struct send_file **by_id;              /* by FILE id modulo id_span */
 	struct send_file *queue, **queue_tail; /* not wholly announced yet, in order */
 	struct send_file *filling;             /* whose bytes are read next; within the queue, NULL at its end */
 	unsigned int opened_ahead;             /* files in the queue */

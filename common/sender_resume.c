@@ -96,7 +96,7 @@ static int append(struct send_file *f, const struct wire_have *have)
 int sender_on_have(void *engine, const struct wire_record *rec)
 {
 	struct sender *s = engine;
-	struct send_file *f = s->by_id[rec->have.file % s->max_files];
+	struct send_file *f = s->by_id[rec->have.file % s->id_span];
 	int r;
 
 	if (!f || f->id != rec->have.file)

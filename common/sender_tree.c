@@ -122,7 +122,7 @@ int sender_on_here(void *engine, const struct wire_record *rec)
 {
 	struct sender *s = engine;
 	struct tree *t = s->tree;
-	struct send_file *f = s->by_id[rec->here.file % s->max_files];
+	struct send_file *f = s->by_id[rec->here.file % s->id_span];
 
 	if (!f || f->id != rec->here.file || f->status != STATUS_OK)
 		return 0; /* of a top that ended meanwhile */

@@ -245,6 +245,7 @@ struct wire_result {
 struct wire_window {
 	uint64_t base;
 	uint32_t rkey;
+	uint16_t max_files; /* that may be open at once; 0: any number */
 };
 
 enum wire_get_flags {

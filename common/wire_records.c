@@ -240,17 +240,19 @@ static bool result_ok(const struct wire_record *rec)
 	return status_text_ok(rec->result.text);
 }
 
-/* WINDOW: 0 base u64, 8 rkey u32 */
+/* WINDOW: 0 base u64, 8 rkey u32, 12 max_files u16 */
 static void put_window(struct writer *w, const struct wire_record *rec)
 {
 	put_u64(w, rec->window.base);
 	put_u32(w, rec->window.rkey);
+	put_u16(w, rec->window.max_files);
 }
 
 static void get_window(struct reader *r, struct wire_record *rec)
 {
 	rec->window.base = get_u64(r);
 	rec->window.rkey = get_u32(r);
+	rec->window.max_files = get_u16(r);
 }
 
 /* GET: 0 request u32, 4 flags u32, the rest is path */

@@ -20,6 +20,7 @@
 #include <uuid/uuid.h>
 
 #include "choose.h"
+#include "common/descriptors.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "interrupt.h"
@@ -228,11 +229,26 @@ static void on_failed(void *owner, const struct endpoint_fault *fault, enum stat
 
 /* ---- connected ---------------------------------------------------------------------------------------------- */
 
+static int take_descriptors(struct client *c, const struct wire_rep *rep, struct endpoint_fault *ret_fault)
+{
+	unsigned int files = rep->max_files < RECEIVER_MAX_FILES ? rep->max_files : RECEIVER_MAX_FILES;
+
+	c->descriptors = descriptors_take(DESCRIPTORS_OF_SESSION + RECEIVER_MAX_FILES * DESCRIPTORS_OF_FILE,
+					  DESCRIPTORS_LEAST, 1);
+	c->max_files = descriptors_files(c->descriptors, files);
+	if (c->descriptors)
+		return 0;
+	snprintf(ret_fault->text, sizeof(ret_fault->text),
+		 "%u open files are too few to copy anything; see 'ulimit -Hn'", descriptors_limit());
+	return -EMFILE;
+}
+
 static int make_parts(struct client *c, const struct wire_rep *rep, struct endpoint_fault *ret_fault)
 {
-	int r;
+	int r = take_descriptors(c, rep, ret_fault);
 
-	r = slab_init(&c->slab, rep->slot_log2, rep->slots_log2);
+	if (r == 0)
+		r = slab_init(&c->slab, rep->slot_log2, rep->slots_log2);
 	if (r == 0)
 		r = endpoint_register(c->connect.ep, &c->slab, c->options->pull, &c->base, &c->rkey, ret_fault);
 	if (r == 0)
@@ -255,17 +271,20 @@ static void on_connected(void *owner, const struct wire_rep *rep)
 	log_debug("connected, transfer %s, window %u x %u bytes", c->transfer, 1U << rep->slots_log2,
 		  1U << rep->slot_log2);
 	c->connected = true;
-	c->max_files = (unsigned int)min_size(rep->max_files, RECEIVER_MAX_FILES); /* each costs memory here */
 	peer_start(&c->peer, c->connect.ep);
 	endpoint_aim(c->connect.ep, rep->base, rep->rkey);
 	r = make_parts(c, rep, &fault);
 	if (r == 0)
 		r = c->options->pull ? pull_start(c) : push_start(c);
-	if (r < 0) {
+	if (r < 0 && !c->descriptors) {
+		output_complain(&c->output, EXITCODE_FAILED, "%s", fault.text);
+	} else if (r < 0) {
 		fault.error = r;
 		if (!*fault.text)
 			snprintf(fault.text, sizeof(fault.text), "%s", strerror(-r));
 		output_complain(&c->output, hint_fault(&c->hint, &fault, text, sizeof(text)), "%s", text);
+	}
+	if (r < 0) {
 		c->told = true;
 		peer_end(&c->peer, STATUS_ABORTED, false, "the client could not set up its side");
 	}
@@ -425,6 +444,8 @@ static void tear_down(struct client *c)
 		connect_done(&c->connect);
 	ioqueue_free(c->io);
 	slab_done(&c->slab);
+	descriptors_give(c->descriptors);
+	c->descriptors = 0;
 	peer_done(&c->peer);
 	loop_done(&c->loop);
 	c->sender = NULL;

@@ -94,7 +94,8 @@ struct client {
 	bool window_sent, gets_ended; /* pull */
 	bool partial_said;            /* push */
 	unsigned int next_rule;       /* pull: of the filter, to be said */
-	unsigned int max_files;       /* of the daemon */
+	unsigned int max_files;       /* that may be open at once, as both sides say */
+	unsigned int descriptors;     /* taken for that */
 	uint64_t base;                /* of our slab, for the daemon to write to */
 	uint32_t rkey;
 	bool waiting; /* for the next attempt */

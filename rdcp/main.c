@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "common/descriptors.h"
 #include "common/log.h"
 #include "common/standard.h"
 #include "doctor.h"
@@ -83,6 +84,7 @@ int main(int argc, char **argv)
 
 	occupy_standard_descriptors();
 	standard_open();
+	descriptors_init();
 	setlocale(LC_CTYPE, "");
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* RLIMIT_FSIZE: writes fail with EFBIG instead */

@@ -145,7 +145,7 @@ static const struct receiver_events events = {
 
 static bool say_window(struct client *c)
 {
-	struct wire_record rec = { .type = WIRE_WINDOW, .window = { .base = c->base, .rkey = c->rkey } };
+	struct wire_record rec = { .type = WIRE_WINDOW, .window = { c->base, c->rkey, (uint16_t)c->max_files } };
 
 	if (c->window_sent)
 		return true;
@@ -265,8 +265,10 @@ int pull_start(struct client *c)
 		r = stream_init(&c->stream, STDOUT_FILENO);
 	if (r == 0)
 		r = receiver_new(&c->peer, &c->slab, c->io, &events, c, &c->receiver);
-	if (r == 0)
-		receiver_be_discreet(c->receiver);
+	if (r == 0) {
+			receiver_be_discreet(c->receiver);
+			receiver_set_max_files(c->receiver, c->max_files);
+	}
 	if (r == 0 && partials.len)
 		r = receiver_keep_partials_in(c->receiver, &partials);
 	if (r == 0)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/descriptors.h"
 #include "common/log.h"
 #include "common/standard.h"
 #include "config.h"
@@ -160,6 +161,7 @@ static int run(const struct arguments *args)
 		return keys_generate(args->generate_key, args->config, stdout, stderr) < 0 ? EXIT_FAILED : EXIT_OK;
 	if (args->status)
 		return show_status(args);
+	descriptors_init();
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* RLIMIT_FSIZE: writes fail with EFBIG instead */
 	r = config_load(args->config, say, NULL, &config);

@@ -139,6 +139,7 @@ static int on_window(struct serve *sv, const struct wire_window *window)
 		return -EPROTO;
 	sv->aimed = true;
 	endpoint_aim(sv->peer->ep, window->base, window->rkey);
+	sender_set_max_files(sv->sender, window->max_files);
 	return 0;
 }
 
@@ -394,7 +395,8 @@ static const struct sender_events events = {
 	.idle = on_idle,
 };
 
-int serve_start(struct serve *sv, struct peer *peer, struct slab *slab, struct ioqueue *io, const struct roots *roots)
+int serve_start(struct serve *sv, struct peer *peer, struct slab *slab, struct ioqueue *io, struct roots *roots,
+		unsigned int max_files)
 {
 	sv->peer = peer;
 	sv->io = io;
@@ -403,7 +405,7 @@ int serve_start(struct serve *sv, struct peer *peer, struct slab *slab, struct i
 	sv->listing.memory = peer->memory;
 	forecast_init(&sv->forecast, io, on_forecast_rested, sv);
 	sv->forecast.walk.memory = sv->forecast.links.memory = peer->memory;
-	return sender_new(peer, slab, io, RECEIVER_MAX_FILES, &events, sv, &sv->sender);
+	return sender_new(peer, slab, io, max_files, &events, sv, &sv->sender);
 }
 
 void serve_stop(struct serve *sv)

@@ -19,7 +19,7 @@ struct serve_get;
 struct serve {
 	struct peer *peer;
 	struct ioqueue *io;
-	const struct roots *roots;
+	struct roots *roots;
 	struct sender *sender;
 	bool aimed;           /* WINDOW was heard */
 	bool ended;           /* END: no more GETs */
@@ -43,7 +43,8 @@ struct serve {
 };
 
 /* Borrows everything; `idle` and `owner` are set by the caller before. -ENOMEM. */
-int serve_start(struct serve *sv, struct peer *peer, struct slab *slab, struct ioqueue *io, const struct roots *roots);
+int serve_start(struct serve *sv, struct peer *peer, struct slab *slab, struct ioqueue *io, struct roots *roots,
+		unsigned int max_files);
 void serve_stop(struct serve *sv);
 void serve_done(struct serve *sv);
 

@@ -15,6 +15,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "common/descriptors.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "keys.h"
@@ -240,6 +241,7 @@ static void tear_down(struct session *s)
 	slab_done(&s->slab);
 	roots_close(&s->roots);
 	peer_done(&s->peer);
+	descriptors_give(s->descriptors);
 }
 
 static void run(struct session *s)

@@ -44,6 +44,7 @@ struct session {
 	struct budget memory; /* for what the client makes us remember */
 	struct slab slab;
 	struct ioqueue *io;
+	unsigned int descriptors; /* its share of them */
 	struct roots roots;
 	struct store store; /* push */
 	struct serve serve; /* pull */

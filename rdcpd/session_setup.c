@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/descriptors.h"
 #include "common/log.h"
 #include "common/util.h"
 #include "session_impl.h"
 
+#define SHARING 8       /* a session takes one of as many parts of the descriptors that are left */
 #define RECEIVES_LOG2 5 /* 32 messages on their way to us */
 
 /* What the device can do bounds what the daemon grants. */
@@ -27,14 +29,15 @@ static void clamp_geometry(struct session *s)
 
 static int make_engine(struct session *s)
 {
-	int r = session_is_pull(s) ? serve_start(&s->serve, &s->peer, &s->slab, s->io, &s->roots)
-				   : store_start(&s->store, &s->peer, &s->slab, s->io, &s->roots);
+	unsigned int files = descriptors_files(s->descriptors, RECEIVER_MAX_FILES);
+	int r = session_is_pull(s) ? serve_start(&s->serve, &s->peer, &s->slab, s->io, &s->roots, files)
+				   : store_start(&s->store, &s->peer, &s->slab, s->io, &s->roots, files);
 
 	s->engine = r == 0;
 	return r;
 }
 
-/* With the rights of the client's user: the exports are opened, and the workers inherit them. */
+/* With the rights of the client's user, which the workers inherit. */
 static int open_files_side(void *arg)
 {
 	struct session *s = arg;
@@ -45,7 +48,19 @@ static int open_files_side(void *arg)
 	r = ioqueue_new(&s->loop, s->args.grant.config->io_threads, &s->io);
 	if (r == 0 && access_grant_identity(&s->args.grant))
 		ioqueue_workers_only(s->io);
-	return r == 0 ? roots_open(&s->roots, &s->args.grant) : r;
+	return r == 0 ? roots_init(&s->roots, &s->args.grant) : r;
+}
+
+/* The more sessions there are, the less is left for one more, but each has some. */
+static int take_descriptors(struct session *s, struct endpoint_fault *ret_fault)
+{
+	s->descriptors = descriptors_take(DESCRIPTORS_OF_SESSION + RECEIVER_MAX_FILES * DESCRIPTORS_OF_FILE,
+					  DESCRIPTORS_LEAST, SHARING);
+	if (s->descriptors)
+		return 0;
+	snprintf(ret_fault->text, sizeof(ret_fault->text),
+		 "the sessions have all of %u descriptors, see LimitNOFILE=", descriptors_limit());
+	return -EMFILE;
 }
 
 static int make_parts(struct session *s, struct endpoint_fault *ret_fault, uint64_t *ret_base, uint32_t *ret_rkey)
@@ -53,6 +68,8 @@ static int make_parts(struct session *s, struct endpoint_fault *ret_fault, uint6
 	const struct wire_req *req = &s->args.req;
 	int r = loop_add(&s->loop, &s->stop_source);
 
+	if (r == 0)
+		r = take_descriptors(s, ret_fault);
 	if (r == 0)
 		r = endpoint_open(s->ep, 1U << req->slots_log2, 1U << RECEIVES_LOG2, ret_fault);
 	if (r == 0)
@@ -122,6 +139,8 @@ static void refuse(struct session *s, const struct endpoint_fault *fault, int er
 		log_err("cannot set up a session: %s: %s", fault->text, strerror(-error));
 	size = encode_busy(fault->kind == ENDPOINT_MEMLOCK
 				   ? "it may not lock enough memory for one more session, see its log"
+			   : error == -EMFILE || error == -ENFILE
+				   ? "it has no descriptor left for one more session"
 				   : "its device or system ran out of something for one more session, see its log",
 			   blob);
 	endpoint_refuse(s->ep, blob, size);
@@ -135,7 +154,7 @@ static void reply(struct session *s, uint64_t base, uint32_t rkey)
 		.receives_log2 = RECEIVES_LOG2,
 		.base = base,
 		.rkey = rkey,
-		.max_files = RECEIVER_MAX_FILES,
+		.max_files = (uint16_t)descriptors_files(s->descriptors, RECEIVER_MAX_FILES),
 	};
 	uint8_t blob[WIRE_REP_SIZE];
 

@@ -80,11 +80,17 @@ static const struct receiver_events events = {
 	.idle = on_idle,
 };
 
-int store_start(struct store *st, struct peer *peer, struct slab *slab, struct ioqueue *io, const struct roots *roots)
+int store_start(struct store *st, struct peer *peer, struct slab *slab, struct ioqueue *io, struct roots *roots,
+		unsigned int max_files)
 {
+	int r;
+
 	st->peer = peer;
 	st->roots = roots;
-	return receiver_new(peer, slab, io, &events, st, &st->receiver);
+	r = receiver_new(peer, slab, io, &events, st, &st->receiver);
+	if (r == 0)
+		receiver_set_max_files(st->receiver, max_files);
+	return r;
 }
 
 int store_on_record(struct store *st, const struct wire_record *rec)

@@ -11,7 +11,7 @@ struct peer;
 
 struct store {
 	struct peer *peer;
-	const struct roots *roots;
+	struct roots *roots;
 	struct receiver *receiver;
 	struct subtrees lost;      /* directories of the tree that could not be made, for the log */
 	void (*idle)(void *owner); /* after store_stop(): nothing is in flight */
@@ -19,7 +19,8 @@ struct store {
 };
 
 /* Borrows everything; `idle` and `owner` are set by the caller before. -ENOMEM. */
-int store_start(struct store *st, struct peer *peer, struct slab *slab, struct ioqueue *io, const struct roots *roots);
+int store_start(struct store *st, struct peer *peer, struct slab *slab, struct ioqueue *io, struct roots *roots,
+		unsigned int max_files);
 int store_on_record(struct store *st, const struct wire_record *rec); /* -EPROTO */
 void store_stop(struct store *st);
 void store_done(struct store *st);

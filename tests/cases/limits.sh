@@ -105,6 +105,83 @@ few_descriptors()
 	expect_ok
 }
 
+# small_files DIR: more than a small limit of descriptors allows to be open at once
+small_files()
+{
+	local i
+
+	mkdir "$1"
+	for ((i = 0; i < 300; i++)); do echo "$i" >"$1/$i"; done
+	for i in a b c; do pattern "$1/$i" 9000000; done
+}
+
+# The soft limit is raised, and what the hard one allows is kept: a tree is whole, in batches that fit.
+client_with_few_descriptors()
+{
+	need prlimit
+	prefix_rdcp=(prlimit --nofile="$1")
+	small_files "$from/t"
+	transfer -r t u
+	expect_ok
+	diff -r "$from/t" "$to/u" || fail "the trees differ"
+}
+
+daemon_with_few_descriptors()
+{
+	local i clients=()
+
+	need prlimit
+	prefix=(prlimit --nofile=256)
+	daemon_start
+	small_files t
+	for i in 1 2 3 4; do
+		rdcp -r t "$host:$there/t$i" </dev/null >/dev/null 2>"$case_dir/err$i" &
+		clients+=($!)
+	done
+	for i in 1 2 3 4; do
+		wait "${clients[i - 1]}" || fail "client $i: exit status $?; $(<"$case_dir/err$i")"
+		diff -r t "$there/t$i" || fail "the trees differ"
+	done
+}
+
+busy_descriptors()
+{
+	need prlimit
+	pushing
+	prefix=(prlimit --nofile=40)
+	daemon_start
+	start_long_copy f g
+	text h content
+	copy h "$host:$there/h"
+	expect 4 "busy" "no descriptor left"
+	expect_one_line
+	kill -TERM "$client"
+	end_copy 10
+	await 10 lets_in || fail "it stays busy; $err"
+}
+
+# Opened when a path in them is asked for: there may be more of them than descriptors.
+many_exports()
+{
+	local i
+
+	need prlimit
+	prefix=(prlimit --nofile=64)
+	for ((i = 0; i < 100; i++)); do
+		mkdir "$there/$i"
+		exports+=$'\n'"[export e$i]"$'\n'"path = $there/$i"$'\n'"access = read-write"
+	done
+	daemon_start
+	text f content
+	for i in 0 50 99; do
+		copy f "$host:$there/$i/f"
+		expect_ok
+		copy "$host:$there/$i/f" "g$i"
+		expect_ok
+	done
+	! daemon_says "cannot open" || fail "$(<"$log")"
+}
+
 # used no processor time between two looks at it
 daemon_sleeps()
 {
@@ -191,6 +268,11 @@ limits()
 	run less_memory_is_a_smaller_window busy_memory
 	run no_memory_left_is_told no_memory_left
 	run few_descriptors_do_not_stop_the_daemon few_descriptors
+	both few_descriptors_of_the_client_are_enough client_with_few_descriptors 64
+	both soft_limit_of_descriptors_is_raised client_with_few_descriptors 20:4096
+	run few_descriptors_of_the_daemon_are_shared daemon_with_few_descriptors
+	run no_descriptor_left_is_told_busy busy_descriptors
+	run more_exports_than_descriptors many_exports
 	run silent_client_is_dropped silent_client
 	run "${count}_connections_in_a_row" in_a_row "$count"
 }

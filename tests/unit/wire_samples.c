@@ -92,11 +92,12 @@ const struct wire_sample wire_samples[WIRE_TYPE_END - 1] = {
 	  "\x08\0\x02\0"
 	  "\0\0",
 	  true },
-	{ { .type = WIRE_WINDOW, .window = { .base = 0x7ffffffff000, .rkey = 0x11223344 } },
-	  16,
-	  "\x09\0\x0c\0"
+	{ { .type = WIRE_WINDOW, .window = { .base = 0x7ffffffff000, .rkey = 0x11223344, .max_files = 258 } },
+	  18,
+	  "\x09\0\x0e\0"
 	  "\0\xf0\xff\xff\xff\x7f\0\0"
-	  "\x44\x33\x22\x11",
+	  "\x44\x33\x22\x11"
+	  "\x02\x01",
 	  false },
 	{ { .type = WIRE_GET, .get = { .request = 2, .path = TEXT("a") } },
 	  13,
@@ -274,6 +275,7 @@ static void assert_window(const struct wire_window *a, const struct wire_window 
 {
 	ck_assert_uint_eq(a->base, b->base);
 	ck_assert_uint_eq(a->rkey, b->rkey);
+	ck_assert_uint_eq(a->max_files, b->max_files);
 }
 
 static void assert_close(const struct wire_close *a, const struct wire_close *b)
