@@ -158,6 +158,9 @@ int outfile_commit(struct outfile *f, unsigned int flags);
  */
 int outfile_sync_dir(const struct outfile *f);
 
+/* What a modification time is when it has been stored in that directory (may be O_PATH). Else as open(2), futimens(2). */
+int outfile_stored_time(int dir, const struct timespec *mtime, struct timespec *ret_stored);
+
 void outfile_discard(struct outfile *f);
 
 /* Instead of discard: the temporary stays, to be gone on with, if it is one of OUTFILE_RESUME. */

@@ -15,7 +15,9 @@
 #include "outdir.h"
 #include "receiver_impl.h"
 #include "sys.h"
+#include "util.h"
 
+#define COARSEST 2 /* seconds between two times of vfat */
 #define LOOKED_AT (WIRE_FILE_UPDATE | WIRE_FILE_SKIP_HELD | WIRE_FILE_CHECKSUM | WIRE_FILE_DRY_RUN)
 
 /* What is there now, and where that is. */
@@ -73,21 +75,32 @@ static bool is_the_same(const struct receive_file *f, const struct there *t)
 	return same;
 }
 
-static bool is_older(const struct stat *st, const struct wire_file *said)
+static bool is_before(const struct timespec *a, const struct timespec *b)
 {
-	if (st->st_mtim.tv_sec != said->mtime_sec)
-		return st->st_mtim.tv_sec < said->mtime_sec;
-	return st->st_mtim.tv_nsec < (long)said->mtime_nsec;
+	return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
+}
+
+/* A copy with the time of its source is no older than that, however coarse the times of the file system are. */
+static bool is_older(const struct there *t, const struct wire_file *said)
+{
+	const struct timespec *have = &t->stat.st_mtim, want = { said->mtime_sec, said->mtime_nsec };
+	struct timespec stored;
+
+	if (!is_before(have, &want))
+		return false;
+	if (want.tv_nsec >= (long)SEC || want.tv_sec > have->tv_sec + COARSEST)
+		return true;
+	return outfile_stored_time(t->dir, &want, &stored) < 0 || is_before(have, &stored);
 }
 
 /* Only like is compared with like: a link is no newer version of a file. */
-static bool is_up_to_date(const struct receive_file *f, const struct stat *st)
+static bool is_up_to_date(const struct receive_file *f, const struct there *t)
 {
-	uint32_t kind = receive_file_kind(f);
+	bool is_link = receive_file_kind(f) == WIRE_FILE_SYMLINK;
 
-	if (!(f->said.flags & WIRE_FILE_UPDATE) || is_older(st, &f->said))
+	if (!(f->said.flags & WIRE_FILE_UPDATE) || !(is_link ? S_ISLNK(t->stat.st_mode) : S_ISREG(t->stat.st_mode)))
 		return false;
-	return kind == WIRE_FILE_SYMLINK ? S_ISLNK(st->st_mode) : S_ISREG(st->st_mode);
+	return !is_older(t, &f->said);
 }
 
 /* How making it would fail, in the order of outfile.c. */
@@ -113,7 +126,7 @@ bool receive_file_choose(struct receive_file *f)
 	r = look(f, &there);
 	if (r == 0 && (f->said.flags & WIRE_FILE_SKIP_HELD) && there.stat.st_mode && !S_ISDIR(there.stat.st_mode))
 		f->skip = "it is there already";
-	else if (r == 0 && is_up_to_date(f, &there.stat))
+	else if (r == 0 && is_up_to_date(f, &there))
 		f->skip = "the one there is as new, or newer";
 	else if (r == 0 && is_the_same(f, &there))
 		f->skip = "the one there has the same bytes";

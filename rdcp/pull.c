@@ -266,8 +266,8 @@ int pull_start(struct client *c)
 	if (r == 0)
 		r = receiver_new(&c->peer, &c->slab, c->io, &events, c, &c->receiver);
 	if (r == 0) {
-			receiver_be_discreet(c->receiver);
-			receiver_set_max_files(c->receiver, c->max_files);
+		receiver_be_discreet(c->receiver);
+		receiver_set_max_files(c->receiver, c->max_files);
 	}
 	if (r == 0 && partials.len)
 		r = receiver_keep_partials_in(c->receiver, &partials);

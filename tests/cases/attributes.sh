@@ -158,6 +158,30 @@ preserve_leaves_inherited()
 	mode_is "$to/in/tree/d" 2700
 }
 
+# Times of whole seconds: what has the time of its source is up to date, and what is a second older is not.
+update_onto_coarse_times()
+{
+	need_root
+	need mkfs.ext4
+	truncate -s 16M "$case_dir/img"
+	mkfs.ext4 -q -I 128 "$case_dir/img" >/dev/null 2>&1 || skip "mkfs.ext4 makes no such file system"
+	mkdir "$to/coarse"
+	mount -o loop "$case_dir/img" "$to/coarse" 2>/dev/null || skip "no loop mounts here"
+	mounts+=("$to/coarse")
+	mkdir "$from/t"
+	text "$from/t/f" content
+	text "$from/t/g" content
+	touch -d @1700000000.123456789 "$from/t/f" "$from/t/g"
+	transfer -rp t coarse/
+	expect_ok
+	[ "$(stat -c %.9Y "$to/coarse/t/f")" = 1700000000.000000000 ] || skip "its times are not coarse"
+	text "$from/t/g" new
+	touch -d @1700000001 "$from/t/g"
+	transfer -rpuv t coarse/
+	expect 0 "t/f' skipped: the one there is as new, or newer" "t/g' -> "
+	holds "$to/coarse/t/g" new
+}
+
 attributes()
 {
 	local t
@@ -175,6 +199,7 @@ attributes()
 	both group_of_a_directory_is_handed_on inherits 022 'chgrp 5678 . && chmod 2775 .'
 	both replaced_file_keeps_its_acl replaced_keeps_its_acl
 	both special_bits_that_are_inherited_stay preserve_leaves_inherited
+	both update_compares_as_coarsely_as_times_are_stored update_onto_coarse_times
 	both time_is_now_without_preserve time_is_now
 	# the epoch, before it, the last second of 32 bits and the one behind, 2^33, nanoseconds
 	for t in 0 -1 -86400.5 2147483647 2147483648 8589934592 1234567890.123456789; do

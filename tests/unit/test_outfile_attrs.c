@@ -132,6 +132,17 @@ START_TEST(the_modification_time_is_preserved_to_the_nanosecond)
 }
 END_TEST
 
+START_TEST(a_time_is_tried_without_a_trace)
+{
+	struct timespec stored;
+
+	ck_assert_int_eq(outfile_stored_time(tree_root, &times[_i], &stored), 0);
+	ck_assert_int_eq(stored.tv_sec, times[_i].tv_sec);
+	ck_assert_int_eq(stored.tv_nsec, times[_i].tv_nsec);
+	ck_assert_uint_eq(temps("root"), 0);
+}
+END_TEST
+
 START_TEST(without_preserve_the_modification_time_is_now)
 {
 	const struct outfile_attrs attrs = { .mode = 0600, .mtime = { .tv_sec = 1 } };
@@ -196,6 +207,7 @@ Suite *outfile_attrs_suite(void)
 	tcase_add_test(tc, a_read_only_destination_in_a_writable_directory_is_replaced);
 	tcase_add_test(tc, another_link_to_the_replaced_file_keeps_its_content);
 	tcase_add_loop_test(tc, the_modification_time_is_preserved_to_the_nanosecond, 0, ARRAY_SIZE(times));
+	tcase_add_loop_test(tc, a_time_is_tried_without_a_trace, 0, ARRAY_SIZE(times));
 	tcase_add_test(tc, without_preserve_the_modification_time_is_now);
 	tcase_add_test(tc, nanoseconds_that_mean_something_else_are_refused);
 	suite_add_tcase(s, tc);
