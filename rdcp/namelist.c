@@ -26,6 +26,7 @@
 struct scan {
 	const char *file;
 	bool nul;
+	bool rules; /* not names: there are comments, and CR LF ends a line */
 	char *why;
 	size_t why_size;
 
@@ -94,21 +95,26 @@ static int scan_open(struct scan *s)
 /* Terminates the line at s->at and goes to the next one. */
 static char *take_line(struct scan *s)
 {
-	char *line = s->at, *stop = line, ends;
+	char *line = s->at, *stop = memchr(line, s->nul ? '\0' : '\n', (size_t)(s->end - line));
+	bool ended = stop;
 
-	while (stop < s->end && (s->nul ? *stop != '\0' : *stop != '\n' && *stop != '\r'))
-		stop++;
-	ends = stop < s->end ? *stop : '\0';
+	if (!ended)
+		stop = s->end;
 	*stop = '\0';
-	s->at = stop + (stop < s->end);
-	if (ends == '\r' && s->at < s->end && *s->at == '\n')
-		s->at++;
+	s->at = stop + ended;
 	s->line++;
 	if (!s->nul && line + strlen(line) < stop) {
 		refuse(s, -EINVAL, "there is a NUL byte in it; names that end in one are read with --from0");
 		return NULL;
 	}
+	if (s->rules && !s->nul && ended && stop > line && stop[-1] == '\r')
+		stop[-1] = '\0';
 	return line;
+}
+
+static bool is_comment(const struct scan *s, const char *line)
+{
+	return s->rules && !s->nul && (line[0] == '#' || line[0] == ';');
 }
 
 /* The next entry of at most `max` bytes. 1: there is one. 0: no more. */
@@ -119,7 +125,7 @@ static int next_entry(struct scan *s, size_t max, char **ret_entry)
 
 		if (!line)
 			return -EINVAL;
-		if (line[0] == '\0' || (!s->nul && (line[0] == '#' || line[0] == ';')))
+		if (line[0] == '\0' || is_comment(s, line))
 			continue;
 		if (strlen(line) > max)
 			return refuse(s, -ENAMETOOLONG, "it has more than %zu bytes", max);
@@ -199,7 +205,7 @@ int namelist_read(const char *file, bool nul, struct namelist *ret_list, char *w
 
 int namelist_read_rules(const char *file, bool nul, bool include, struct filter *f, char *why, size_t why_size)
 {
-	struct scan s = { .file = file, .nul = nul, .why = why, .why_size = why_size };
+	struct scan s = { .file = file, .nul = nul, .rules = true, .why = why, .why_size = why_size };
 	char *line;
 	int r = scan_open(&s);
 

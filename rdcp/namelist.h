@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Files with one name or rule a line: --files-from, --exclude-from, --include-from. As rsync(1) reads them: a line
- * ends in LF, CR or CR LF, the last one may lack its end; empty lines are skipped, and those that begin with '#' or
- * ';'; blanks count, also at both ends. With `nul` (--from0) a NUL byte ends an entry and nothing else does. Then no
- * entry is a comment, unlike in rsync: such a list was made by a program, and a file '#x' is not silently left out.
+ * Files with one name or rule a line: --files-from, --exclude-from, --include-from. A line ends in LF, the last one may lack
+ * it; empty lines are skipped; blanks count, also at both ends. With `nul` (--from0) a NUL byte ends an entry and nothing else does.
+ *
+ * Names are taken as they are, unlike in rsync(1): no line is a comment, and CR is a byte of the name. Such a list was made by a
+ * program, and a file '#x' is not silently left out. Rules are people's: lines that begin with '#' or ';' are comments and CR LF
+ * ends a line, as in rsync(1), but with `nul`.
  *
  * `file` is read to its end in one go, "-" is standard input; a pipe takes as long as its writer does, so call this
  * while signals still end the program. `why` gets a sentence for the user that names the file and the line.

@@ -235,7 +235,7 @@ dry_failures()
 names_of_a_list()
 {
 	(cd "$from" && make src/a src/b src/d/e/f src/d/g src/x/y src/x/z)
-	printf '# names\na\n./d/e/f\n../../d/g\n\nx\n' >list
+	printf 'a\n./d/e/f\n../../d/g\n\nx\n' >list
 	transfer -r --files-from=list src dst
 	expect_ok
 	tree_is "$to/dst" a d/e/f d/g x/y x/z
@@ -250,6 +250,23 @@ names_of_a_list()
 	transfer --files-from=list src fourth
 	expect 1 "'$from/src/nothing': no such file" "'$from/src/d/nothing': no such file" "1 file was copied, 2 failed"
 	tree_is "$to/fourth" a
+}
+
+# what find -printf '%P\n' writes: nothing in it is a comment, or an end of a line but the line feed
+list_of_any_names()
+{
+	local name names=('#note' ';x' $'f\r' f '- y' ' z ' $'\r')
+
+	mkdir "$from/src"
+	for name in "${names[@]}"; do text "$from/src/$name" "of $name"; done
+	printf '%s\n' "${names[@]}" >list
+	transfer --files-from=list src dst
+	expect_ok
+	for name in "${names[@]}"; do holds "$to/dst/$name" "of $name"; done
+	printf 'g\r\n' >list
+	text "$from/src/g" other
+	transfer --files-from=list src dst
+	expect 1 "g\\015': no such file"
 }
 
 list_of_standard_input()
@@ -555,6 +572,7 @@ choosing()
 	both dry_run_compares_with_what_is_there dry_update
 	both dry_run_fails_like_the_copy dry_failures
 	both list_of_names_is_copied names_of_a_list
+	both list_has_names_and_no_comments list_of_any_names
 	both list_of_standard_input_is_copied list_of_standard_input
 	run list_that_does_not_fit_is_refused lists_that_do_not_fit
 	run removed_sources_are_those_that_were_copied sources_are_removed

@@ -63,7 +63,7 @@ static void expect_refused(bool nul, int error, const char *sentence)
 	ck_assert_ptr_null(list.entries);
 }
 
-/* As rsync 3.5.0 takes them, but for the comments and the "/./" that namelist.h tells of. */
+/* As rsync 3.5.0 takes them, but for comments, CR and the "/./", which namelist.h tells of. */
 static const struct {
 	const char *bytes;
 	size_t len;
@@ -75,10 +75,10 @@ static const struct {
 	{ TEXT(""), true, "" },
 	{ TEXT("a"), false, "a" },
 	{ TEXT("a\nb\n"), false, "a|b" },
-	{ TEXT("a\r\nb\r\n"), false, "a|b" },
-	{ TEXT("a\rb"), false, "a|b" },
-	{ TEXT("\n\r\n\ra\n\n\nb\r\r"), false, "a|b" },
-	{ TEXT("#c\n;c\n #a\n;\n#\nb#c\n./#d"), false, " #a|b#c|#d" },
+	{ TEXT("a\r\nb\r\n"), false, "a\r|b\r" },
+	{ TEXT("a\rb"), false, "a\rb" },
+	{ TEXT("\n\r\n\ra\n\n\nb\r\r"), false, "\r|\ra|b\r\r" },
+	{ TEXT("#c\n;c\n #a\n;\n#\nb#c\n./#d"), false, "#c|;c| #a|;|#|b#c|#d" },
 	{ TEXT("#c\0;c\0a\0"), true, "#c|;c|a" },
 	{ TEXT("a\r\n\0\0b\nc\0d"), true, "a\r\n|b\nc|d" },
 	{ TEXT(" s\ns \n\t\n"), false, " s|s |\t" },
@@ -102,7 +102,7 @@ END_TEST
 
 START_TEST(entry_knows_its_line)
 {
-	write_bytes(TEXT("# a list\r\n\r\na\r\n\nb\rc"));
+	write_bytes(TEXT("\n\na\n\nb\nc"));
 	ck_assert_int_eq(namelist_read("list", false, &list, why, sizeof(why)), 0);
 	expect_names("a|b|c");
 	ck_assert_uint_eq(list.entries[0].line, 3);
@@ -187,15 +187,16 @@ START_TEST(name_that_is_too_long_is_refused_with_its_line)
 }
 END_TEST
 
-START_TEST(comment_of_any_length_is_skipped)
+START_TEST(comment_of_any_length_is_skipped_among_rules)
 {
 	char text[2 * PATH_MAX];
 
 	memset(text, '#', sizeof(text));
 	memcpy(text + sizeof(text) - 2, "\na", 2);
 	write_bytes(text, sizeof(text));
-	ck_assert_int_eq(namelist_read("list", false, &list, why, sizeof(why)), 0);
-	expect_names("a");
+	ck_assert_int_eq(namelist_read_rules("list", false, false, &filter, why, sizeof(why)), 0);
+	ck_assert_uint_eq(filter.count, 1);
+	ck_assert_str_eq(filter.rules[0].pattern, "a");
 }
 END_TEST
 
@@ -213,12 +214,12 @@ END_TEST
 
 START_TEST(many_names_keep_their_order)
 {
-	static char text[50000 * 8];
+	static char text[50000 * 8 + 1];
 	char name[16];
 
 	for (int i = 0; i < 50000; i++)
 		ck_assert_int_eq(snprintf(text + 8 * i, 9, "%07d%s", i, i < 49999 ? "\n" : ""), i < 49999 ? 8 : 7);
-	write_bytes(text, sizeof(text) - 1);
+	write_bytes(text, strlen(text));
 	ck_assert_int_eq(namelist_read("list", false, &list, why, sizeof(why)), 0);
 	ck_assert_uint_eq(list.count, 50000);
 	for (unsigned int i = 0; i < 50000; i++) {
@@ -242,6 +243,17 @@ START_TEST(rules_of_a_file_are_appended)
 	ck_assert_str_eq(filter.rules[4].pattern, " #x");
 	ck_assert_str_eq(filter.rules[5].pattern, "-y");
 	ck_assert(!filter.rules[5].include);
+}
+END_TEST
+
+START_TEST(carriage_return_ends_a_rule_before_a_line_feed_only)
+{
+	write_bytes(TEXT("a\r\n\r\n;c\r\nb\rc\nd\r"));
+	ck_assert_msg(namelist_read_rules("list", false, false, &filter, why, sizeof(why)) == 0, "%s", why);
+	ck_assert_uint_eq(filter.count, 3);
+	ck_assert_str_eq(filter.rules[0].pattern, "a");
+	ck_assert_str_eq(filter.rules[1].pattern, "b\rc");
+	ck_assert_str_eq(filter.rules[2].pattern, "d\r");
 }
 END_TEST
 
@@ -333,10 +345,11 @@ Suite *namelist_suite(void)
 	tcase_add_test(tc, nul_byte_in_a_line_is_refused_with_advice);
 	tcase_add_test(tc, longest_name_is_taken);
 	tcase_add_test(tc, name_that_is_too_long_is_refused_with_its_line);
-	tcase_add_test(tc, comment_of_any_length_is_skipped);
+	tcase_add_test(tc, comment_of_any_length_is_skipped_among_rules);
 	tcase_add_test(tc, file_of_the_greatest_size_is_taken_and_no_larger_one);
 	tcase_add_test(tc, many_names_keep_their_order);
 	tcase_add_test(tc, rules_of_a_file_are_appended);
+	tcase_add_test(tc, carriage_return_ends_a_rule_before_a_line_feed_only);
 	tcase_add_test(tc, rules_without_a_sign_mean_what_the_option_says);
 	tcase_add_test(tc, lone_exclamation_mark_drops_the_rules_before);
 	tcase_add_test(tc, rule_without_a_pattern_is_refused_with_its_line);
