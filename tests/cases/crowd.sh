@@ -124,14 +124,20 @@ watch_daemon()
 	[ "$pinned" -le "$most_pinned" ] || most_pinned=$pinned
 }
 
-# all_were_served COUNT
-all_were_served()
+# served COUNT: all were; or, when a device has no more to give, as siw with a hundred sessions, those who were not are told so
+served()
 {
-	local i
+	local i refused=0
 
 	for ((i = 0; i < $1; i++)); do
-		[ "${statuses[i]}" = 0 ] || fail "client $i of $1: exit status ${statuses[i]}; $(<"$case_dir/err$i")"
+		[ "${statuses[i]}" = 0 ] && continue
+		[ "${statuses[i]}" = 4 ] && [ "$transport" = rdma ] && [[ $(<"$case_dir/err$i") == *"busy (its device"* ]] ||
+			fail "client $i of $1: exit status ${statuses[i]}; $(<"$case_dir/err$i"); the daemon: $(grep -vE '(account:|session ends|of client)' "$log" |
+				sort -k 3 | uniq -c -f 2 | tail -n 5)"
+		refused=$((refused + 1))
 	done
+	[ "$refused" = 0 ] || echo "# $refused of $1 clients are told that the device has no more for them"
+	[ "$refused" = 0 ] || { [ "$1" -gt 32 ] && [ "$refused" -le $(($1 * 3 / 4)) ]; } || fail "$refused of $1 were refused: $(grep -m 1 "ran out" "$log")"
 }
 
 # took_no_more COUNT: than rdcp-sizing(7) says of so many sessions
@@ -160,9 +166,9 @@ crowd_of_large_files()
 	serve_crowd "$count"
 	towards f f%i
 	run_crowd "$count" "${words[@]}"
-	all_were_served "$count"
+	served "$count"
 	for ((i = 0; i < count; i++)); do
-		same "$from/f" "$to/f$i"
+		[ "${statuses[i]}" != 0 ] || same "$from/f" "$to/f$i"
 	done
 	took_no_more "$count"
 	gives_back
@@ -180,9 +186,9 @@ crowd_of_small_files()
 	serve_crowd "$count"
 	towards -r tree t%i
 	run_crowd "$count" "${words[@]}"
-	all_were_served "$count"
+	served "$count"
 	for ((i = 0; i < count; i++)); do
-		diff -r "$from/tree" "$to/t$i" >"$case_dir/diff" || fail "client $i: $(head -n 3 "$case_dir/diff")"
+		[ "${statuses[i]}" != 0 ] || diff -r "$from/tree" "$to/t$i" >"$case_dir/diff" || fail "client $i: $(head -n 3 "$case_dir/diff")"
 	done
 	took_no_more "$count"
 	gives_back
@@ -204,7 +210,7 @@ crowd_at_the_door()
 			served=$((served + 1))
 			;;
 		4)
-			[[ $(<"$case_dir/err$i") == "rdcp: "*busy*max-* ]] || fail "client $i is told: $(<"$case_dir/err$i")"
+			[[ $(<"$case_dir/err$i") == "rdcp: "*busy* ]] || fail "client $i is told: $(<"$case_dir/err$i")"
 			[ ! -e "$to/f$i" ] || fail "client $i is busy and has copied"
 			busy=$((busy + 1))
 			;;
@@ -235,7 +241,7 @@ crowd_is_fair()
 			run_crowd "$count" --fsync=none "$from/f" "$host:$to/f%i"
 			rm "$to"/f*
 		fi
-		all_were_served "$count"
+		served "$count"
 		fastest=${took[0]} slowest=${took[0]}
 		for i in "${took[@]}"; do
 			[ "$i" -ge "$fastest" ] || fastest=$i

@@ -16,19 +16,18 @@ pause()
 	done
 }
 
-# How packets can be harmed: on their way from a device to itself those of siw and TCP pass the loopback interface, those of rxe none.
-netem=
+# Packets can be harmed where they pass a queue: those of siw and TCP on the loopback interface, those of rxe on a wire of two ends.
+netem='' queues=(lo)
 choose_faults()
 {
 	local all=(kill_client kill_daemon restart stop_client stop_daemon interrupt full reload) f
 
 	netdev=${RDCP_LAB_NETDEV-lo}
-	if [[ $transport != rdma || $RDCP_LAB_KIND != *-rxe ]]; then
-		# rxe of Linux 6.1 cannot connect any more when it has tried to disconnect without a link
-		all+=(link delay blackout)
-		tc qdisc replace dev lo root netem delay 1ms 2>/dev/null && netem=yes
-		tc qdisc del dev lo root 2>/dev/null
-	fi
+	# rxe of Linux 6.1 cannot connect any more when it has tried to disconnect without a link
+	if on_rxe; then queues=("${pair_ends[@]}") all+=(cut); else all+=(link); fi
+	! shape netem delay 1ms 2>/dev/null || netem=yes
+	unshape
+	all+=(delay blackout)
 	faults=()
 	for f in "${all[@]}"; do
 		[ -n "$fault_names" ] && [[ " $fault_names " != *" $f "* ]] || faults+=("$f")
@@ -124,27 +123,59 @@ fault_reload()
 	kill -HUP "$daemon"
 }
 
+# shape WORD...: of tc(8), for the packets of all copies
+shape()
+{
+	local dev
+
+	for dev in "${queues[@]}"; do
+		tc qdisc replace dev "$dev" root "$@" || return
+	done
+}
+
+unshape()
+{
+	local dev
+
+	for dev in "${queues[@]}"; do
+		tc qdisc del dev "$dev" root 2>/dev/null
+	done
+}
+
 # Loss, delay, reordering, and packets that come twice. Where there is no netem a narrow queue delays and drops.
 fault_delay()
 {
-	if [ "$netem" ]; then
-		tc qdisc replace dev lo root netem delay $(($1 % 40))ms 5ms loss $(($2 % 6))% reorder $(($1 % 10))% duplicate $(($2 % 4))%
+	if on_rxe; then # which takes a fraction of a second for each packet that is lost or overtaken
+		shape netem delay $(($1 % 4))ms loss 0.$(($2 % 10))%
+	elif [ "$netem" ]; then
+		shape netem delay $(($1 % 40))ms 5ms loss $(($2 % 6))% reorder $(($1 % 10))% duplicate $(($2 % 4))%
 	else
-		tc qdisc replace dev lo root tbf rate $((1 + $1 % 20))mbit burst 20k latency $((5 + $2 % 80))ms
+		shape tbf rate $((1 + $1 % 20))mbit burst 20k latency $((5 + $2 % 80))ms
 	fi
 	pause $((500 + $2 % 4000))
-	tc qdisc del dev lo root
+	unshape
 }
 
 fault_blackout()
 {
 	if [ "$netem" ]; then
-		tc qdisc replace dev lo root netem loss 100%
+		shape netem loss 100%
 	else
-		tc qdisc replace dev lo root tbf rate 8bit burst 1 limit 1
+		shape tbf rate 8bit burst 1 limit 1
 	fi
 	pause $((200 + $2 % (6000 * slow)))
-	tc qdisc del dev lo root
+	unshape
+}
+
+# a connection breaks while both of its sides are well
+fault_cut()
+{
+	local end=${pair_ends[$1 % 2]} address
+
+	address=$(<"/sys/class/net/$end/address")
+	ip link set "$end" address 02:00:00:00:00:77
+	pause $(($2 % 500))
+	ip link set "$end" address "$address"
 }
 
 fault_link()
@@ -158,15 +189,16 @@ fault_link()
 # The file system of a destination is full but for some pages, for a while.
 fault_full()
 {
-	local i=$(($1 % ${#mover_way[@]})) free
+	local i=$(($1 % ${#mover_way[@]})) free now
 
 	mover_dir=$work/mover$i
-	: >"$mover_dir/filled"
+	: >"$mover_dir/filling"
 	free=$(df --output=avail -B4096 "${mover_to[i]}" | tail -n 1)
 	free=$((free - $2 % 3000))
 	[ "$free" -le 0 ] || fallocate -l $((free * 4096)) "${mover_to[i]}/filler" 2>/dev/null
 	pause $((200 + $2 % 3000))
-	# the run that goes on may still fail because of it
-	: >"$mover_dir/filled"
 	rm -f "${mover_to[i]}/filler"
+	clock
+	echo "$now" >"$mover_dir/filled"
+	rm "$mover_dir/filling"
 }

@@ -166,6 +166,16 @@ check_removed()
 	done < <(grep -v '^+' "$dir/not_new")
 }
 
+# was the destination's file system full at some time since the run began?
+was_filled()
+{
+	local until=0
+
+	[ -e "$dir/filling" ] && return
+	{ until=$(<"$dir/filled"); } 2>/dev/null
+	[ "${until:-0}" -ge "$began" ]
+}
+
 # check_status: a failure has a line that names a cause, and no other status than those of rdcp(1) comes
 check_status()
 {
@@ -176,7 +186,7 @@ check_status()
 	0) return ;;
 	130 | 143) [ -e "$dir/killed" ] || complain "$who: exit status $status" ;;
 	137) [ -e "$dir/killed" ] || complain "$who: exit status $status, and nobody killed it" && return ;;
-	1) [ -e "$dir/filled" ] || complain "$who: exit status 1: $(tail -n 3 "$dir/err")" ;;
+	1) was_filled || complain "$who: exit status 1: $(tail -n 3 "$dir/err")" ;;
 	3 | 4 | 5 | 6) ;;
 	*) complain "$who: exit status $status: $(tail -n 3 "$dir/err")" ;;
 	esac
@@ -215,7 +225,7 @@ run_client()
 	client=$!
 	echo "$client" >"$dir/pid"
 	clock
-	since=$now
+	since=$now began=$now
 	until gone "$client"; do
 		pause 60
 		[ -e "$work/calm" ] || since=$now
@@ -236,7 +246,7 @@ run_client()
 mover()
 {
 	local i=$1 way=${mover_way[$1]} what=${mover_what[$1]} words=${mover_words[$1]} to=${mover_to[$1]}/to dir=$work/mover$1
-	local version=0 had_old=no status=0 calm who source suffix dest new old limit
+	local version=0 had_old=no status=0 calm who source suffix dest new old limit began
 
 	trap - EXIT
 	run_limit
@@ -253,7 +263,6 @@ mover()
 		[[ " $words " != *" --remove-source-files "* ]] || check_removed
 		[ "$status" != 0 ] || check_success "$new_tree" "$to"
 		rm -f "$dir/killed"
-		[ -e "${mover_to[i]}/filler" ] || rm -f "$dir/filled"
 		if [ "$calm" ]; then
 			[ "$status" = 0 ] || complain "$who: exit status $status in calm: $(tail -n 2 "$dir/err")"
 			break
