@@ -31,8 +31,7 @@
 #include "umask.h"
 #include "util.h"
 
-#define TEMP_SUFFIX ".rdcp-part"
-#define TEMP_ROOM (NAME_MAX - 1 - 1 - TEMP_RANDOM - (sizeof(TEMP_SUFFIX) - 1)) /* what is left for the name */
+#define TEMP_ROOM (NAME_MAX - 1 - 1 - PARTIAL_RANDOM - (sizeof(PARTIAL_SUFFIX) - 1)) /* what is left for the name */
 #define TEMP_ROOM_SHORT 16 /* on file systems whose names are shorter than NAME_MAX, such as ecryptfs */
 #define TEMP_TRIES 16
 #define PERMISSIONS 0777 /* what a peer can ask for */
@@ -95,18 +94,17 @@ static size_t cut_name(const char *name, size_t room)
 }
 
 /* Five bits of each byte make a character. */
-static void name_temp(struct outfile *f, size_t room, const uint8_t bytes[static TEMP_RANDOM])
+static void name_temp(struct outfile *f, size_t room, const uint8_t bytes[static PARTIAL_RANDOM])
 {
-	static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz234567";
-	char middle[TEMP_RANDOM + 1];
+	char middle[PARTIAL_RANDOM + 1];
 
-	for (int i = 0; i < TEMP_RANDOM; i++)
-		middle[i] = alphabet[bytes[i] & 31];
-	middle[TEMP_RANDOM] = '\0';
-	snprintf(f->temp, sizeof(f->temp), ".%.*s.%s" TEMP_SUFFIX, (int)cut_name(f->name, room), f->name, middle);
+	for (int i = 0; i < PARTIAL_RANDOM; i++)
+		middle[i] = PARTIAL_ALPHABET[bytes[i] & 31];
+	middle[PARTIAL_RANDOM] = '\0';
+	snprintf(f->temp, sizeof(f->temp), ".%.*s.%s" PARTIAL_SUFFIX, (int)cut_name(f->name, room), f->name, middle);
 }
 
-void outfile_name_temp(struct outfile *f, const uint8_t bytes[static TEMP_RANDOM])
+void outfile_name_temp(struct outfile *f, const uint8_t bytes[static PARTIAL_RANDOM])
 {
 	name_temp(f, TEMP_ROOM, bytes);
 }
@@ -114,7 +112,7 @@ void outfile_name_temp(struct outfile *f, const uint8_t bytes[static TEMP_RANDOM
 /* Gives it a temporary name and calls `make` until that succeeds, or fails for another reason than the name. */
 static int with_temp(struct outfile *f, int (*make)(struct outfile *f, const void *data), const void *data)
 {
-	uint8_t random[TEMP_RANDOM];
+	uint8_t random[PARTIAL_RANDOM];
 	size_t room = TEMP_ROOM;
 	int tries, r = -EEXIST;
 

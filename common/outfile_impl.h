@@ -4,8 +4,7 @@
 #define RDCP_OUTFILE_IMPL_H
 
 #include "outfile.h"
-
-#define TEMP_RANDOM 8 /* characters of five bits between the name and the suffix of a temporary */
+#include "partial.h"
 
 /* The directory that the temporary is in. */
 static inline int outfile_temp_dir(const struct outfile *f)
@@ -13,7 +12,8 @@ static inline int outfile_temp_dir(const struct outfile *f)
 	return f->part_fd >= 0 ? f->part_fd : f->dir_fd;
 }
 
-void outfile_name_temp(struct outfile *f, const uint8_t bytes[static TEMP_RANDOM]); /* fills f->temp, makes nothing */
+void outfile_name_temp(struct outfile *f,
+		       const uint8_t bytes[static PARTIAL_RANDOM]); /* fills f->temp, makes nothing */
 
 /* Whose files are made here. */
 uid_t outfile_user(void);

@@ -112,10 +112,10 @@ static int open_in_part_dir(struct outfile *f)
 int outfile_take_resumable(struct outfile *f)
 {
 	_cleanup_close_ int fd = -1;
-	uint8_t bytes[TEMP_RANDOM];
+	uint8_t bytes[PARTIAL_RANDOM];
 	struct stat st;
 
-	for (int i = 0; i < TEMP_RANDOM; i++)
+	for (int i = 0; i < PARTIAL_RANDOM; i++)
 		bytes[i] = (uint8_t)(f->id >> (5 * i));
 	outfile_name_temp(f, bytes);
 	fd = f->part_name ? open_in_part_dir(f) : open_resumable(f);

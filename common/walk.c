@@ -19,6 +19,7 @@
 #include "error.h"
 #include "filter.h"
 #include "here.h"
+#include "partial.h"
 #include "sys.h"
 #include "util.h"
 #include "walk.h"
@@ -193,7 +194,13 @@ static bool is_excluded(const struct walk *w, const char *name, const struct sta
 	return filter_excludes(w->filter, path, S_ISDIR(st->st_mode));
 }
 
-/* 1: *e is filled. 0: it is excluded. */
+/* Renamed meanwhile, or a piece of a file that is still on its way here. A directory of such a name is somebody's own. */
+static bool is_unfinished(const struct walk_entry *e)
+{
+	return partial_is_name(e->name) && !S_ISDIR(e->stat.st_mode);
+}
+
+/* 1: *e is filled. 0: it is excluded, or an unfinished file. */
 static int fill_entry(struct walk *w, const char *name, struct walk_entry *e)
 {
 	struct walk_pending *p;
@@ -206,6 +213,8 @@ static int fill_entry(struct walk *w, const char *name, struct walk_entry *e)
 		e->error = -errno;
 		e->stat = (struct stat){ 0 };
 	}
+	if (is_unfinished(e))
+		return 0;
 	if (!e->error && S_ISLNK(e->stat.st_mode))
 		e->error = w->follow ? follow_link(w, name, e) : read_link(dirfd(w->dir), name, &e->link);
 	if (e->error == -ENOMEM)

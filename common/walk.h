@@ -4,9 +4,10 @@
  * top; what remains to be entered is remembered by its path. All calls but walk_init(), walk_cancel() and walk_entry_done() block
  * and belong to an I/O worker, one at a time.
  *
- * A directory is reported before anything in it. The top is not reported. Nothing below the top is reached through a symlink,
- * even if one takes the place of a directory meanwhile. Or, with `follow`, everything is: then an entry is what its symlink
- * leads to, anywhere beneath the root, and what leads nowhere, or back to a directory that it is in (-ELOOP), is an error.
+ * A directory is reported before anything in it. The top is not reported, and neither are unfinished files (partial.h). Nothing
+ * below the top is reached through a symlink, even if one takes the place of a directory meanwhile. Or, with `follow`, everything
+ * is: then an entry is what its symlink leads to, anywhere beneath the root, and what leads nowhere, or back to a directory that it
+ * is in (-ELOOP), is an error.
  */
 #ifndef RDCP_WALK_H
 #define RDCP_WALK_H

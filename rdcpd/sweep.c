@@ -17,21 +17,8 @@
 
 #include "common/beneath.h"
 #include "common/cleanup.h"
+#include "common/partial.h"
 #include "common/sys.h"
-
-#define SUFFIX ".rdcp-part"
-#define RANDOM_LEN 8 /* what is between the name and the suffix */
-
-bool sweep_is_partial(const char *name)
-{
-	size_t len = strlen(name), tail = sizeof(SUFFIX) - 1 + RANDOM_LEN;
-	const char *random = name + len - tail;
-
-	/* '.', at least nothing of the name, '.', and the tail */
-	if (len < tail + 2 || name[0] != '.' || random[-1] != '.' || strcmp(random + RANDOM_LEN, SUFFIX))
-		return false;
-	return strspn(random, "abcdefghijklmnopqrstuvwxyz0123456789") >= RANDOM_LEN;
-}
 
 /* ---- notes ------------------------------------------------------------------------------------------------------ */
 
@@ -180,7 +167,7 @@ static bool sweep_opened(struct sweep *s, int fd)
 			go_on = false;
 		else if (is_directory(fd, d))
 			go_on = sweep_subdirectory(s, fd, d->d_name);
-		else if (sweep_is_partial(d->d_name))
+		else if (partial_is_name(d->d_name))
 			sweep_file(s, fd, d->d_name);
 	}
 	if (go_on && errno)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Finds what crashes left behind: '.NAME.XXXXXXXX.rdcp-part', regular files beneath a directory that nobody has changed for
+ * Finds what crashes left behind: files with names as in common/partial.h, regular files beneath a directory that nobody has changed for
  * long and nobody holds a lock on. Blocks; for a thread that has time.
  */
 #ifndef RDCPD_SWEEP_H
@@ -37,8 +37,5 @@ struct sweep {
  * is counted as failed. Returns false when pause() ended it.
  */
 bool sweep_directory(struct sweep *s, const char *root);
-
-/* Whether a file of this name can be a temporary of outfile.c. */
-bool sweep_is_partial(const char *name);
 
 #endif

@@ -635,6 +635,32 @@ progress_is()
 	[[ $(cat "$case_dir/out" 2>/dev/null) =~ $1 ]]
 }
 
+# Pieces of copies that are under way or were interrupted: they are no part of a tree, and who wants one has to name it.
+unfinished()
+{
+	local part=.f.abcdefgh.rdcp-part
+
+	mkdir -p "$from/src/a"
+	text "$from/src/f" whole
+	text "$from/src/$part" piece
+	text "$from/src/a/$part" piece
+	transfer -r --stats src dst
+	expect_ok
+	[[ $out == *"1 copied, 0 skipped, 0 failed"* ]] || fail "$out"
+	holds "$to/dst/f" whole
+	no_part_in "$to/dst" && no_part_in "$to/dst/a" || fail "a piece was copied"
+	if [ "$way" = push ]; then
+		transfer -r --remove-source-files src dst
+		expect_ok
+		[ ! -e "$from/src/f" ] || fail "the source is still there"
+		holds "$from/src/$part" piece
+	fi
+	transfer "src/$part" piece
+	expect_ok
+	holds "$to/piece" piece
+	rm "$from/src/$part" "$from/src/a/$part"
+}
+
 # Long before it has met all of them, the line tells how many files there are, and how long it is going to take.
 counted_ahead()
 {
@@ -684,6 +710,7 @@ trees()
 	both deep_tree_arrives deep
 	both thousand_files_of_a_directory_arrive many_files 1000 3000
 	both tree_that_changes_comes_to_an_end changing
+	both unfinished_files_are_left_out unfinished
 	both total_is_counted_ahead counted_ahead
 	both full_disk_leaves_whole_files disk_full
 	both no_inodes_leave_whole_files no_inodes

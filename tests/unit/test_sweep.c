@@ -104,29 +104,6 @@ static bool run(void)
 	return sweep_directory(sweep, dir);
 }
 
-START_TEST(only_names_of_temporaries_are_taken)
-{
-	static const char *const good[] = { ".f.abcdefgh.rdcp-part", ".a.b.c.abcdefgh.rdcp-part",
-					    ".x.a2345672.rdcp-part" };
-	static const char *const bad[] = { "f.abcdefgh.rdcp-part",
-					   ".abcdefgh.rdcp-part",
-					   ".f.abcdefg.rdcp-part",
-					   ".f.abcdefghi.rdcp-part",
-					   ".f.ABCDEFGH.rdcp-part",
-					   ".f.abcdefgh.rdcp-parts",
-					   ".f.abcdefgh",
-					   ".rdcp-part",
-					   "",
-					   ".fabcdefgh.rdcp-part",
-					   ".f.abc/efgh.rdcp-part" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
-		ck_assert_msg(sweep_is_partial(good[i]), "'%s'", good[i]);
-	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-		ck_assert_msg(!sweep_is_partial(bad[i]), "'%s'", bad[i]);
-}
-END_TEST
-
 START_TEST(old_ones_go_at_any_depth_and_are_told)
 {
 	make_dir("d");
@@ -289,7 +266,6 @@ Suite *sweep_suite(void)
 
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_set_timeout(tc, 30);
-	tcase_add_test(tc, only_names_of_temporaries_are_taken);
 	tcase_add_test(tc, old_ones_go_at_any_depth_and_are_told);
 	tcase_add_test(tc, what_was_written_to_or_changed_lately_stays);
 	tcase_add_test(tc, what_is_locked_stays_until_it_is_not);

@@ -122,6 +122,28 @@ START_TEST(what_the_filter_excludes_does_not_come)
 }
 END_TEST
 
+START_TEST(unfinished_files_do_not_come)
+{
+	make_tree();
+	tree_write("top/.f.abcdefgh.rdcp-part", "te");
+	tree_write("top/a/.f.a2345672.rdcp-part", "te");
+	ck_assert_int_eq(symlink("nowhere", "top/c/.l.abcdefgh.rdcp-part"), 0);
+	ck_assert_int_eq(symlink("../f", "top/c/.m.abcdefgh.rdcp-part"), 0);
+	ck_assert_int_eq(mkdir("top/.d.abcdefgh.rdcp-part", 0755), 0);
+	tree_write("top/.d.abcdefgh.rdcp-part/g", "text");
+	ck_assert_int_eq(walk_open(&walk, AT_FDCWD, "top", _i), 0);
+	read_all(3);
+	find(".f.abcdefgh.rdcp-part", 0);
+	find("a/.f.a2345672.rdcp-part", 0);
+	find("c/.l.abcdefgh.rdcp-part", 0);
+	find("c/.m.abcdefgh.rdcp-part", 0);
+	find(".d.abcdefgh.rdcp-part", 1);
+	find(".d.abcdefgh.rdcp-part/g", 1);
+	find("f", 1);
+	find("a/b/f", 1);
+}
+END_TEST
+
 START_TEST(walk_that_is_cancelled_ends)
 {
 	make_tree();
@@ -313,6 +335,7 @@ Suite *walk_suite(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_loop_test(tc, every_entry_comes_once_and_its_directory_before_it, 1, 12);
 	tcase_add_test(tc, what_the_filter_excludes_does_not_come);
+	tcase_add_loop_test(tc, unfinished_files_do_not_come, 0, 2);
 	tcase_add_test(tc, walk_that_is_cancelled_ends);
 	tcase_add_test(tc, empty_directory_has_no_entries);
 	tcase_add_test(tc, top_may_be_named_by_a_link);
