@@ -5,7 +5,7 @@
 # equal ones take about the same time. `SCRIPT PATTERN 'COUNT ...'` has crowds of other sizes.
 
 # of each client, as rdcp-sizing(7) counts: its window, 2 MiB for messages and queues, 4 + 1 threads, descriptors of up to 256 files
-crowd_window=(--slot-size=256K --slots=8)
+crowd_window=(--slot-size=256K --slots=8 --connect-timeout=$((10 * slow)))
 session_kib=$(((2 + 2) * 1024)) session_tasks=5 session_fds=530
 
 # serve_crowd COUNT [LINE...]: a daemon as the service starts it; sets what it has at rest
