@@ -229,7 +229,7 @@ static void judge_attributes(const struct plan *p, const struct mapping *m, cons
 {
 	const struct stat *a = &now->stat, *b = &m->source->stat;
 
-	if (!p->copy->preserve)
+	if (!p->copy->preserve || has_rivals(p, m)) /* of directories that become one, the last says */
 		return;
 	if (!S_ISLNK(a->st_mode))
 		RULE(p, ((a->st_mode ^ b->st_mode) & 0777) == 0, m->path);

@@ -108,7 +108,7 @@ static void say_operands(struct command *cmd, struct bytes *b, struct copy *c, c
 		say(cmd, "%s%s/src/%s", c->pull ? host : "", arena->top, c->operands[i]);
 	}
 	c->target = bytes_pick(b, targets);
-	say(cmd, "%s%s/dst/%s", c->pull ? "" : host, arena->top, c->target);
+	say(cmd, "%s%s/dst%s%s", c->pull ? "" : host, arena->top, *c->target ? "/" : "", c->target);
 }
 
 static void make_command(struct command *cmd, struct bytes *b, struct copy *c, const struct arena *arena)
