@@ -53,12 +53,18 @@ void log_set_context(const char *text)
 	snprintf(context, sizeof(context), "%s", text ? text : "");
 }
 
-/* Names are escaped by who logs them; should one be forgotten, a message still is one line without control bytes. */
+/* Names are escaped by who logs them; should one be forgotten, a message still is one line without anything that would have been. */
 static void flatten(char *s)
 {
-	for (; *s; s++)
-		if ((unsigned char)*s < 0x20 || *s == 0x7f)
-			*s = '?';
+	uint32_t code;
+
+	for (size_t n; *s; s += n) {
+		n = utf8_character(s, &code);
+		if (n && !utf8_is_control(code) && (n == 1 || !escape_is_ascii()))
+			continue;
+		n = n ? n : 1;
+		memset(s, '?', n);
+	}
 }
 
 /* "PROGRAM: CONTEXT: text" into `line`, as snprintf(3): returns the length of all of it. */

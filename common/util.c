@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The clock, and text for people. Pure functions, called from everywhere; nothing is owned and nothing fails.
+ * The clock, and text for people. Called from everywhere; nothing is owned and nothing fails. Pure functions, but for what
+ * escape_for_locale() found.
  */
+#include <langinfo.h>
+#include <locale.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "util.h"
+
+static atomic_bool ascii_only;
 
 uint64_t now_ns(void)
 {
@@ -51,12 +57,26 @@ size_t utf8_character(const char *text, uint32_t *ret_code)
 
 bool utf8_is_control(uint32_t code)
 {
-	return code < 0x20 || (code >= 0x7f && code <= 0x9f) || (code >= 0x2028 && code <= 0x202e) ||
-	       (code >= 0x2066 && code <= 0x2069);
+	return code < 0x20 || (code >= 0x7f && code <= 0x9f) || code == 0x61c || code == 0x200e || code == 0x200f ||
+	       (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+}
+
+void escape_for_locale(void)
+{
+	locale_t locale = newlocale(LC_CTYPE_MASK, "", NULL);
+
+	atomic_store(&ascii_only, !locale || strcmp(nl_langinfo_l(CODESET, locale), "UTF-8") != 0);
+	if (locale)
+		freelocale(locale);
+}
+
+bool escape_is_ascii(void)
+{
+	return atomic_load_explicit(&ascii_only, memory_order_relaxed);
 }
 
 /* The next character of `s` as it may be shown. Returns the bytes taken from `s`; *ret_len: those put in `out`. */
-static size_t escape_one(const unsigned char *s, char out[static 17], size_t *ret_len)
+static size_t escape_one(const unsigned char *s, bool ascii, char out[static 17], size_t *ret_len)
 {
 	uint32_t code = 0;
 	size_t i, n = utf8_character((const char *)s, &code);
@@ -66,7 +86,7 @@ static size_t escape_one(const unsigned char *s, char out[static 17], size_t *re
 		*ret_len = 2;
 		return 1;
 	}
-	if (n && !utf8_is_control(code)) {
+	if (n && !utf8_is_control(code) && (n == 1 || !ascii)) {
 		memcpy(out, s, n);
 		*ret_len = n;
 		return n;
@@ -79,27 +99,27 @@ static size_t escape_one(const unsigned char *s, char out[static 17], size_t *re
 	return n;
 }
 
-static size_t escaped_length(const char *name)
+static size_t escaped_length(const char *name, bool ascii)
 {
 	const unsigned char *s = (const unsigned char *)name;
 	size_t total = 0, len;
 	char one[17];
 
 	while (*s) {
-		s += escape_one(s, one, &len);
+		s += escape_one(s, ascii, one, &len);
 		total += len;
 	}
 	return total;
 }
 
 /* Copies whole characters of `*s`, escaped, up to `room` bytes, and goes behind them. Returns the bytes written. */
-static size_t escape_some(const unsigned char **s, char *out, size_t room)
+static size_t escape_some(const unsigned char **s, bool ascii, char *out, size_t room)
 {
 	size_t used = 0, len;
 	char one[17];
 
 	while (**s) {
-		size_t taken = escape_one(*s, one, &len);
+		size_t taken = escape_one(*s, ascii, one, &len);
 
 		if (used + len > room)
 			break;
@@ -110,7 +130,7 @@ static size_t escape_some(const unsigned char **s, char *out, size_t room)
 	return used;
 }
 
-char *escape_name(const char *name, char *out, size_t size)
+static char *escape(const char *name, bool ascii, char *out, size_t size)
 {
 	const unsigned char *s = (const unsigned char *)name;
 	size_t left, used, dots, len;
@@ -118,21 +138,31 @@ char *escape_name(const char *name, char *out, size_t size)
 
 	if (!size)
 		return out;
-	left = escaped_length(name);
+	left = escaped_length(name, ascii);
 	if (left < size) {
-		out[escape_some(&s, out, left)] = '\0';
+		out[escape_some(&s, ascii, out, left)] = '\0';
 		return out;
 	}
 	dots = min_size(3, size - 1);
-	used = escape_some(&s, out, (size - 1 - dots) / 3);
+	used = escape_some(&s, ascii, out, (size - 1 - dots) / 3);
 	left -= used;
 	memcpy(out + used, "...", dots);
 	used += dots;
 	for (; left > size - 1 - used; left -= len)
-		s += escape_one(s, one, &len);
-	used += escape_some(&s, out + used, left);
+		s += escape_one(s, ascii, one, &len);
+	used += escape_some(&s, ascii, out + used, left);
 	out[used] = '\0';
 	return out;
+}
+
+char *escape_name(const char *name, char *out, size_t size)
+{
+	return escape(name, escape_is_ascii(), out, size);
+}
+
+char *escape_utf8(const char *name, char *out, size_t size)
+{
+	return escape(name, false, out, size);
 }
 
 char *last_component(const char *path)

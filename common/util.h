@@ -53,6 +53,16 @@ bool utf8_is_control(uint32_t code);
 #define ESCAPED_PATH_SIZE (4 * 4096)
 char *escape_name(const char *name, char *out, size_t size);
 
+/*
+ * From now on escape_name() takes only ASCII for showable if the locale of the environment (LC_ALL, LC_CTYPE, LANG) has no UTF-8: a
+ * terminal of eight bits obeys C1 bytes wherever they are. For main, where people read what is written; the journal is UTF-8.
+ */
+void escape_for_locale(void);
+bool escape_is_ascii(void);
+
+/* The same for what is UTF-8 in every locale. */
+char *escape_utf8(const char *name, char *out, size_t size);
+
 /* The last component of a path, without slashes behind it; "/" when there is none. malloc'ed, NULL: no memory. */
 char *last_component(const char *path);
 

@@ -12,6 +12,7 @@
 #include "common/descriptors.h"
 #include "common/log.h"
 #include "common/standard.h"
+#include "common/util.h"
 #include "doctor.h"
 #include "exitcode.h"
 #include "interrupt.h"
@@ -86,6 +87,7 @@ int main(int argc, char **argv)
 	standard_open();
 	descriptors_init();
 	setlocale(LC_CTYPE, "");
+	escape_for_locale();
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* RLIMIT_FSIZE: writes fail with EFBIG instead */
 	log_open("rdcp", LOG_WARNING);

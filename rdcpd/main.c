@@ -11,6 +11,7 @@
 #include "common/descriptors.h"
 #include "common/log.h"
 #include "common/standard.h"
+#include "common/util.h"
 #include "config.h"
 #include "daemon.h"
 #include "journal.h"
@@ -156,7 +157,8 @@ static int run(const struct arguments *args)
 	int r, status;
 
 	log_open("rdcpd", args->debug ? LOG_DEBUG : LOG_INFO);
-	journal_open();
+	if (!journal_open())
+		escape_for_locale();
 	if (args->generate_key)
 		return keys_generate(args->generate_key, args->config, stdout, stderr) < 0 ? EXIT_FAILED : EXIT_OK;
 	if (args->status)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * See report.h. Names come from peers: they are escaped as in log lines (escape_name) in both formats, which also makes valid
- * UTF-8 of them; JSON escapes the result once more, as JSON wants it.
+ * See report.h. Names come from peers: they are escaped as in the journal (escape_utf8) in both formats, which also makes valid
+ * UTF-8 of them; JSON escapes the result once more, as JSON wants it. What the locale of who asked cannot show is for their end.
  */
 #include "report.h"
 
@@ -52,7 +52,7 @@ static void text_session(FILE *out, const struct report_session *s, bool first)
 	fprintf(out, "%.8s  %-12s  %-15s  %-4s  %9s  %6" PRIu64 "/%-2" PRIu64 "  %10s  %9s/s  %s\n", s->id, s->client,
 		s->peer, s->pull ? "pull" : "push", format_age(s->seconds, age), s->files, s->failed,
 		format_size(s->bytes, bytes), format_size(s->rate, rate),
-		*s->file ? escape_name(s->file, file, sizeof(file)) : "-");
+		*s->file ? escape_utf8(s->file, file, sizeof(file)) : "-");
 }
 
 static void text_end(FILE *out)
@@ -63,13 +63,13 @@ const struct report_format report_text = { text_begin, text_session, text_end };
 
 /* ---- for programs ----------------------------------------------------------------------------------------------- */
 
-/* Valid UTF-8 without control bytes, as escape_name() leaves it. */
+/* Valid UTF-8 without control bytes, as escape_utf8() leaves it. */
 static void put_string(FILE *out, const char *name)
 {
 	char text[ESCAPED_PATH_SIZE];
 
 	fputc('"', out);
-	for (const char *p = escape_name(name, text, sizeof(text)); *p; p++) {
+	for (const char *p = escape_utf8(name, text, sizeof(text)); *p; p++) {
 		if (*p == '"' || *p == '\\')
 			fputc('\\', out);
 		fputc(*p, out);

@@ -273,7 +273,18 @@ void status_socket_free(struct status_socket *s)
 
 /* ---- the other end ---------------------------------------------------------------------------------------------- */
 
-static int copy_report(int fd, FILE *out)
+/* What a daemon writes is UTF-8; for programs it stays so. */
+static void put_report(const char *buf, size_t len, bool json, FILE *out)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (buf[i] & 0x80 && !json && escape_is_ascii())
+			fprintf(out, "\\%03o", (unsigned char)buf[i]);
+		else
+			putc(buf[i], out);
+	}
+}
+
+static int copy_report(int fd, bool json, FILE *out)
 {
 	uint64_t end = now_ns() + ASKER_US * 1000;
 	char buf[4096];
@@ -291,7 +302,7 @@ static int copy_report(int fd, FILE *out)
 		got = read(fd, buf, sizeof(buf));
 		if (got <= 0)
 			return got < 0 ? -errno : 0;
-		fwrite(buf, 1, (size_t)got, out);
+		put_report(buf, (size_t)got, json, out);
 	}
 }
 
@@ -308,7 +319,7 @@ int status_socket_ask(const char *path, bool json, FILE *out)
 	if (fd < 0 || connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
 	    send(fd, json ? "json\n" : "text\n", 5, MSG_NOSIGNAL) != 5)
 		return -errno;
-	r = copy_report(fd, out);
+	r = copy_report(fd, json, out);
 	fflush(out);
 	return r;
 }

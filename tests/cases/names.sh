@@ -183,6 +183,27 @@ no_control_bytes()
 	[[ $log_text != *[$'\e\a\x9b']* && $log_text != *$'\nrdcp: forged'* ]] || fail "the daemon says: $log_text"
 }
 
+# A terminal of eight bits obeys 0x80 to 0x9f wherever they are, in characters of UTF-8 as well: there they are octal.
+no_bytes_above_ascii()
+{
+	local LC_ALL=C name=$'\xc3\x9b2J' shown='\303\2332J' line
+
+	printf '%s' content >"$name"
+	copy -v "$name" "$host:$there/"
+	expect 0 "'$shown' -> '"
+	copy -n "$name" "$host:$there/"
+	[[ $out == "'$shown' -> '"* ]] || fail "-n: $out"
+	copy "$host:$there/missing-$name" g
+	expect 1 "missing-$shown"
+	copy --json "$name" "$host:$there/"
+	expect_ok
+	[[ $out == *"\"source\":\"$name\""* ]] || fail "--json: $out"
+	need script
+	line=$(script -qec "$(printf '%q ' "$build/rdcp" --transport="$transport" -P "$port" "${identity[@]}" --list "$host:$there")" /dev/null \
+		</dev/null)
+	[[ $line == *"$shown"* && $line != *$'\x9b'* ]] || fail "--list: $line"
+}
+
 # Paths that differ at the end only, as long as they get: each is named, by whoever names it.
 long_names()
 {
@@ -239,4 +260,5 @@ names()
 	run url_with_port_and_escapes url
 	run dots_in_a_path dots_in_a_path
 	run names_are_escaped_for_people no_control_bytes
+	run names_are_ascii_where_the_locale_is no_bytes_above_ascii
 }

@@ -134,6 +134,20 @@ START_TEST(control_bytes_do_not_reach_the_line)
 }
 END_TEST
 
+START_TEST(name_that_was_not_escaped_does_no_harm)
+{
+	log_err("\xc3\xbc \xc2\x9b \x9b \xe2\x80\xae \xe2\x82");
+	ck_assert_str_eq(last, "\xc3\xbc ?? ? ??? ??");
+	ck_assert_int_eq(setenv("LC_ALL", "C", 1), 0);
+	escape_for_locale();
+	log_err("\xc3\x9b"
+		"2J");
+	ck_assert_str_eq(last, "??2J");
+	ck_assert_int_eq(setenv("LC_ALL", "C.UTF-8", 1), 0);
+	escape_for_locale();
+}
+END_TEST
+
 START_TEST(a_line_of_any_length_is_whole)
 {
 	char *text = malloc(50000);
@@ -242,6 +256,7 @@ Suite *log_suite(void)
 	tcase_add_test(tc, the_context_is_in_front_until_it_is_removed);
 	tcase_add_test(tc, the_context_belongs_to_its_thread);
 	tcase_add_test(tc, control_bytes_do_not_reach_the_line);
+	tcase_add_test(tc, name_that_was_not_escaped_does_no_harm);
 	tcase_add_test(tc, a_line_of_any_length_is_whole);
 	tcase_add_test(tc, a_path_of_4095_bytes_is_not_cut);
 	tcase_add_test(tc, errno_is_printed_and_survives);

@@ -10,18 +10,21 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/util.h"
 #include "rdcpd/status_socket.h"
 
 Suite *status_socket_suite(void);
 
 static char dir[200], path[256];
 static size_t text_size = 6, json_size = 6; /* bytes; not to be changed while the server runs */
+static const char *name = "";               /* in front; likewise */
 
 static void render(void *owner, bool json, FILE *out)
 {
 	size_t size = json ? json_size : text_size;
 
 	ck_assert_ptr_eq(owner, dir);
+	fputs(name, out);
 	for (size_t i = 0; i + 5 < size; i++)
 		fputc('x', out);
 	fputs(json ? "json\n" : "text\n", out);
@@ -121,6 +124,27 @@ START_TEST(a_question_gets_its_answer_and_the_file_goes_with_the_daemon)
 	stop();
 	ck_assert_int_eq(stat(path, &st), -1);
 	ck_assert_int_eq(ask(false, got, sizeof(got)), -ENOENT);
+}
+END_TEST
+
+START_TEST(people_see_what_their_locale_can_show_and_programs_utf8)
+{
+	char got[64];
+
+	name = "\xc3\x9b";
+	ck_assert_int_eq(setenv("LC_ALL", "C", 1), 0);
+	escape_for_locale();
+	ck_assert_int_eq(start(), 0);
+	ck_assert_int_eq(ask(false, got, sizeof(got)), 0);
+	ck_assert_str_eq(got, "\\303\\233xtext\n");
+	ck_assert_int_eq(ask(true, got, sizeof(got)), 0);
+	ck_assert_str_eq(got, "\xc3\x9bxjson\n");
+	ck_assert_int_eq(setenv("LC_ALL", "C.UTF-8", 1), 0);
+	escape_for_locale();
+	ck_assert_int_eq(ask(false, got, sizeof(got)), 0);
+	ck_assert_str_eq(got, "\xc3\x9bxtext\n");
+	stop();
+	name = "";
 }
 END_TEST
 
@@ -227,6 +251,7 @@ Suite *status_socket_suite(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_set_timeout(tc, 30);
 	tcase_add_test(tc, a_question_gets_its_answer_and_the_file_goes_with_the_daemon);
+	tcase_add_test(tc, people_see_what_their_locale_can_show_and_programs_utf8);
 	tcase_add_test(tc, a_long_answer_waits_for_its_reader);
 	tcase_add_test(tc, nonsense_gets_the_end_of_the_stream);
 	tcase_add_test(tc, the_silent_and_the_slow_hold_up_nobody);

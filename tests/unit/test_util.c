@@ -42,6 +42,10 @@ static const struct {
 	  "b",
 	  "a\\342\\200\\250b" },               /* line separator */
 	{ "\xe2\x81\xa6", "\\342\\201\\246" }, /* an isolate */
+	{ "\xe2\x80\x8e", "\\342\\200\\216" }, /* U+200E, U+200F, U+061C: marks of a direction */
+	{ "\xe2\x80\x8f", "\\342\\200\\217" },
+	{ "\xd8\x9c", "\\330\\234" },
+	{ "\xe2\x80\x90\xe2\x80\x8d", "\xe2\x80\x90\xe2\x80\x8d" }, /* and what is beside them */
 };
 
 START_TEST(a_name_is_shown_without_what_a_terminal_obeys)
@@ -50,6 +54,28 @@ START_TEST(a_name_is_shown_without_what_a_terminal_obeys)
 
 	ck_assert_ptr_eq(escape_name(names[_i].name, out, sizeof(out)), out);
 	ck_assert_str_eq(out, names[_i].shown);
+}
+END_TEST
+
+START_TEST(a_locale_without_utf8_shows_ascii_only)
+{
+	static const char *const locales[] = { "C", "POSIX", "nowhere", "C.UTF-8" };
+	char out[64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(locales); i++) {
+		bool ascii = i < ARRAY_SIZE(locales) - 1;
+
+		ck_assert_int_eq(setenv("LC_ALL", locales[i], 1), 0);
+		escape_for_locale();
+		ck_assert_int_eq(escape_is_ascii(), ascii);
+		ck_assert_str_eq(escape_name("\xc3\x9b"
+					     "2J\n",
+					     out, sizeof(out)),
+				 ascii ? "\\303\\2332J\\012"
+				       : "\xc3\x9b"
+					 "2J\\012");
+		ck_assert_str_eq(escape_utf8("\xc3\x9b\n", out, sizeof(out)), "\xc3\x9b\\012");
+	}
 }
 END_TEST
 
@@ -185,6 +211,7 @@ Suite *util_suite(void)
 	TCase *tc = tcase_create("escape_name");
 
 	tcase_add_loop_test(tc, a_name_is_shown_without_what_a_terminal_obeys, 0, ARRAY_SIZE(names));
+	tcase_add_test(tc, a_locale_without_utf8_shows_ascii_only);
 	tcase_add_test(tc, no_two_bytes_make_a_control_byte);
 	tcase_add_test(tc, a_name_that_does_not_fit_ends_in_dots);
 	tcase_add_test(tc, a_cut_never_splits_a_character_or_an_escape);
