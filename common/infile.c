@@ -22,6 +22,7 @@
 #include "util.h"
 
 #define SUM_STEP (64 * KIB)          /* on the stack of a worker */
+#define UNSIZED_MAX (64 * KIB)       /* the largest page: files of sysfs and configfs are told as a page */
 #define READAHEAD_WINDOW (128 * KIB) /* the kernel's default: smaller files get no faster by a hint */
 
 void infile_init(struct infile *f)
@@ -39,18 +40,39 @@ static int stat_regular(int fd, struct stat *st)
 	return S_ISREG(st->st_mode) ? 0 : -ENOTSUP;
 }
 
-/* Says whether a file of size 0 has content all the same; unreadable content must not pass for an empty file. */
-static int probe_unsized(int fd, const struct stat *st)
+bool infile_may_be_unsized(const struct stat *st)
+{
+	return st->st_size == 0 || (st->st_blocks == 0 && (uint64_t)st->st_size <= UNSIZED_MAX);
+}
+
+static ssize_t read_byte(int fd, off_t offset)
 {
 	ssize_t n;
 	char c;
 
-	if (st->st_size)
-		return 0;
 	do {
-		n = sys_pread(fd, &c, 1, 0);
+		n = sys_pread(fd, &c, 1, offset);
 	} while (n < 0 && errno == EINTR);
-	return n < 0 ? -errno : n > 0;
+	return n < 0 ? -errno : n;
+}
+
+/* It ends before its size, and not because that became another just now. */
+static bool ends_early(int fd, const struct stat *st)
+{
+	struct stat again;
+
+	return read_byte(fd, st->st_size - 1) == 0 && sys_fstat(fd, &again) >= 0 && again.st_size == st->st_size;
+}
+
+/*
+ * Says whether there is something else to read than st_size bytes. Unreadable content of a file of size 0 must not pass for an empty
+ * file; of any other, who reads it finds out.
+ */
+static int probe_unsized(int fd, const struct stat *st)
+{
+	if (!infile_may_be_unsized(st))
+		return 0;
+	return st->st_size ? ends_early(fd, st) : (int)read_byte(fd, 0);
 }
 
 static int open_regular(int root, const char *path, struct stat *st)
@@ -87,7 +109,9 @@ int infile_open(struct infile *f, int root, const char *path)
 	f->fd = steal_fd(fd);
 	f->unsized = r;
 	f->stat = st;
-	f->extents.size = (uint64_t)st.st_size;
+	if (f->unsized)
+		f->stat.st_size = 0;
+	f->extents.size = (uint64_t)f->stat.st_size;
 	return 0;
 }
 

@@ -18,15 +18,18 @@
 struct stream;
 
 struct infile {
-	int fd;                 /* -1: not open */
-	bool direct;            /* read past the page cache */
-	bool unsized;           /* st_size is 0 but there is something to read: /proc */
+	int fd;      /* -1: not open */
+	bool direct; /* read past the page cache */
+	bool unsized; /* there is something to read, but st_size does not say how much (/proc, /sys), and is 0 in `stat` */
 	struct stat stat;       /* when it was opened */
 	struct extents extents; /* its data */
 	struct stream *stream;  /* it is no file but this, borrowed; or NULL */
 };
 
 void infile_init(struct infile *f);
+
+/* Some file systems tell a size that is no more than a bound: nothing is allocated, and it takes a read to know. */
+bool infile_may_be_unsized(const struct stat *st);
 
 /*
  * Opens `path` beneath `root` (see beneath.h) without blocking on a FIFO or touching a device.

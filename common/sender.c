@@ -140,12 +140,12 @@ static bool has_bytes(const struct send_item *item)
 }
 
 /*
- * Half a slot: two that are larger would not share one. An empty file is opened like a large one, since it may be none (/proc).
+ * Half a slot: two that are larger would not share one. What may not know its size (/proc, /sys) is opened like a large file.
  * A file that no FILE can name would leave a hole in the slot.
  */
 static bool may_pack(const struct sender *s, const struct send_item *item)
 {
-	return item->seen && !(item->flags & WIRE_FILE_DRY_RUN) && item->stat.st_size > 0 &&
+	return item->seen && !(item->flags & WIRE_FILE_DRY_RUN) && !infile_may_be_unsized(&item->stat) &&
 	       !(item->ask && item->checksum) && /* the sum is to be known before */
 	       (uint64_t)item->stat.st_size <= sender_piece(s) / 2 &&
 	       (item->dense || extents_bytes(&item->stat) == (uint64_t)item->stat.st_size) &&

@@ -151,6 +151,32 @@ path = /proc"
 	same /proc/version v
 }
 
+# Their size is that of a page, whatever is in them; in a tree, too.
+sysfs()
+{
+	local cpu=/sys/devices/system/cpu option f
+
+	[ -f $cpu/possible ] && [ "$(stat -c %s $cpu/possible)" -gt "$(wc -c <$cpu/possible)" ] || skip "sysfs tells the true size here"
+	exports+="
+[export sys]
+path = /sys"
+	daemon_start
+	for option in --stats --no-sparse; do
+		mkdir -p "$to/$option"
+		if [ "$way" = push ]; then
+			copy "$option" $cpu/possible "$host:$to/$option/"
+			expect_ok
+			copy "$option" -r --include=/possible --include=/present --exclude='*' $cpu "$host:$to/$option/"
+		else
+			copy "$option" "$host:$cpu/possible" "$to/$option/"
+			expect_ok
+			copy "$option" -r --include=/possible --include=/present --exclude='*' "$host:$cpu" "$to/$option/"
+		fi
+		expect_ok
+		for f in possible cpu/possible cpu/present; do same "$cpu/${f##*/}" "$to/$option/$f"; done
+	done
+}
+
 # ---- a source that changes: seen in the middle, with the reader in front of what is changed
 
 # The side that reads follows the other by the window at most, so with the other one stopped it stands still.
@@ -195,6 +221,7 @@ sources()
 	both link_source_is_followed link_is_followed
 	run push_file_of_proc proc_push
 	run pull_file_of_proc proc_pull
+	both files_of_sysfs_are_copied sysfs
 	both source_that_shrinks_is_an_error changing shrinks
 	both source_that_grows_is_an_error changing grows
 }

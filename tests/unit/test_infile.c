@@ -158,6 +158,31 @@ START_TEST(a_file_of_proc_is_unsized_and_readable)
 }
 END_TEST
 
+START_TEST(a_file_of_sysfs_ends_before_its_size_and_is_unsized)
+{
+	char buf[4096];
+
+	ck_assert_int_eq(infile_open(&file, AT_FDCWD, "/sys/devices/system/cpu/possible"), 0);
+	ck_assert(file.unsized);
+	ck_assert_int_eq(file.stat.st_size, 0);
+	ck_assert_int_gt(infile_read(&file, buf, sizeof(buf), 0), 0);
+	ck_assert_int_eq(buf[0], '0');
+	ck_assert_int_eq(infile_check(&file), 0);
+}
+END_TEST
+
+START_TEST(a_file_of_nothing_but_a_hole_is_sized)
+{
+	tree_write("root/hole", "");
+	ck_assert_int_eq(truncate("root/hole", 4096), 0);
+	ck_assert_int_eq(infile_open(&file, tree_root, "hole"), 0);
+	ck_assert(!file.unsized);
+	ck_assert_int_eq(file.stat.st_size, 4096);
+	ck_assert_int_eq(truncate("root/hole", 100), 0);
+	ck_assert_int_eq(infile_check(&file), -ESTALE);
+}
+END_TEST
+
 START_TEST(a_file_of_proc_that_cannot_be_read_is_no_empty_file)
 {
 	ck_assert_int_eq(infile_open(&file, AT_FDCWD, "/proc/self/mem"), -EIO); /* nothing is mapped at 0 */
@@ -333,6 +358,8 @@ Suite *infile_suite(void)
 	tcase_add_test(tc, reading_gives_what_is_there_and_no_more);
 	tcase_add_test(tc, an_empty_file_is_sized);
 	tcase_add_test(tc, a_file_of_proc_is_unsized_and_readable);
+	tcase_add_test(tc, a_file_of_sysfs_ends_before_its_size_and_is_unsized);
+	tcase_add_test(tc, a_file_of_nothing_but_a_hole_is_sized);
 	tcase_add_test(tc, a_file_of_proc_that_cannot_be_read_is_no_empty_file);
 	tcase_add_test(tc, an_offset_beyond_4_gib_is_reached);
 	tcase_add_test(tc, the_sum_of_holes_without_end_is_not_made);
