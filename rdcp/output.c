@@ -300,11 +300,13 @@ static void say_counts(const struct output *o, const struct output_end *e)
 {
 	unsigned long long copied = o->copied, skipped = o->skipped, failed = o->failed + e->unheard;
 	const char *verb = o->options->dry_run ? " would be" : copied == 1 ? " was" : " were";
-	char more[40] = "";
+	char more[40] = "", kept[48] = "";
 
 	if (skipped)
 		snprintf(more, sizeof(more), ", %llu skipped", skipped);
-	log_err("%llu file%s%s copied%s, %llu failed", copied, copied == 1 ? "" : "s", verb, more, failed);
+	if (o->kept)
+		snprintf(kept, sizeof(kept), ", %" PRIu64 " not removed", o->kept);
+	log_err("%llu file%s%s copied%s, %llu failed%s", copied, copied == 1 ? "" : "s", verb, more, failed, kept);
 }
 
 int output_end(struct output *o, const struct output_end *e)

@@ -28,6 +28,7 @@ struct output {
 	FILE *objects;                    /* of --json, borrowed; NULL: none are wanted, or it broke */
 	uint64_t copied, skipped, failed; /* files; directories that went well are not counted */
 	uint64_t stored_bytes;            /* the sizes of those that were copied */
+	uint64_t kept;                    /* sources that were copied and could not be removed */
 	uint64_t remarks;                 /* files that a remark was made on */
 	int exit_code;                    /* enum exitcode, the worst so far */
 	uint64_t started_ns;

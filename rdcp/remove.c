@@ -95,6 +95,8 @@ static int remove_at(const struct removal *r, int dir, const char *name)
 
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
+	if (S_ISLNK(st.st_mode) && !r->below)
+		return -ELOOP;
 	if (!is_same(r, &st))
 		return -ESTALE;
 	return unlinkat(dir, name, 0) < 0 ? -errno : 0;
@@ -118,6 +120,13 @@ static int remove_below(const struct client *c, const struct removal *r)
 	return result;
 }
 
+static const char *why_not(int result)
+{
+	if (result == -ELOOP)
+		return "it is a symbolic link, and what it leads to was copied";
+	return result == -ESTALE ? "it is not the file that was read, any more" : strerror(-result);
+}
+
 static void remove_one(struct client *c, const struct removal *r)
 {
 	const char *path = c->sources[r->source].path;
@@ -127,9 +136,9 @@ static void remove_one(struct client *c, const struct removal *r)
 	if (result == 0 || result == -ENOENT) /* a source that was named twice, or by another name, is gone already */
 		return;
 	snprintf(whole, sizeof(whole), "%s%s%s", path, r->below ? "/" : "", r->below ? r->below : "");
+	c->output.kept++;
 	output_complain(&c->output, EXITCODE_FAILED, "'%s': copied, but not removed: %s",
-			escape_name(whole, name, sizeof(name)),
-			result == -ESTALE ? "it is not the file that was read, any more" : strerror(-result));
+			escape_name(whole, name, sizeof(name)), why_not(result));
 }
 
 int remove_sources(struct client *c)

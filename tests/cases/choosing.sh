@@ -330,9 +330,13 @@ changed_source_stays()
 	make f
 	ln -s f link
 	copy --remove-source-files link "$host:$there/"
-	expect 1 "'link': copied, but not removed"
+	expect 1 "'link': copied, but not removed: it is a symbolic link, and what it leads to was copied"
+	[ -L link ] || fail "the link is gone"
 	holds f f
 	holds "$there/link" f
+	make g
+	copy --remove-source-files link g "$host:$there/"
+	expect 1 "2 files were copied, 0 failed, 1 not removed"
 	copy --remove-source-files -n f "$host:$there/x"
 	expect_ok
 	holds f f
