@@ -322,9 +322,9 @@ int output_end(struct output *o, const struct output_end *e)
 	progress_finish(&o->progress, success, now_ns());
 	if (o->remarks > 1)
 		log_warning("the same is true of %" PRIu64 " other file%s", o->remarks - 1, o->remarks == 2 ? "" : "s");
-	if (e->signal)
+	if (e->signal && interrupt_may_speak())
 		log_err("interrupted, %llu file%s copied", copied, copied == 1 ? " was" : "s were");
-	else if (!success && code != EXITCODE_USAGE &&
+	else if (!e->signal && !success && code != EXITCODE_USAGE &&
 		 (options->source_count > 1 || options->recursive || options->files_from))
 		say_counts(o, e);
 	if (o->objects)

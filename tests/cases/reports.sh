@@ -252,6 +252,28 @@ interrupted_twice()
 	after_a_hang
 }
 
+# Whoever ends it first, the loop or the second signal, says so, and the other does not: here the loop, which then waits for a reader of
+# what --stats prints.
+interrupted_in_a_hurry()
+{
+	local pipe
+
+	mkfifo "$case_dir/out"
+	exec {pipe}<>"$case_dir/out"
+	head -c 65536 /dev/zero >"$case_dir/out"
+	start_long_copy --stats f g
+	kill -INT "$client"
+	await 5 said "interrupted, 0 files" || fail "it says: $(<"$case_dir/err")"
+	kill -INT "$client" || fail "it did not wait"
+	await 5 gone "$client" || fail "it goes on"
+	wait "$client" 2>/dev/null
+	status=$? err=$(<"$case_dir/err")
+	exec {pipe}<&-
+	expect 130
+	[[ $err != *interrupted*interrupted* ]] || fail "it says: $err"
+	rm -f "$there"/.*.rdcp-part
+}
+
 # nohup(1), trap '' in a script: a signal that is ignored stays ignored, and the others are not
 ignored_signal()
 {
@@ -279,6 +301,7 @@ reports()
 	run interrupted_while_connecting_ends_in_time interrupted_while_connecting
 	run interrupted_while_it_syncs_ends_in_time interrupted_while_it_syncs
 	run interrupted_twice_ends_at_once interrupted_twice
+	run two_interrupts_are_told_once there_and_back push interrupted_in_a_hurry
 	both ignored_hangup_stays_ignored ignored_signal HUP TERM 143
 	run ignored_interrupt_stays_ignored there_and_back push ignored_signal INT TERM 143
 	run ignored_end_stays_ignored there_and_back push ignored_signal TERM INT 130
