@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2034,SC2154,SC2120,SC2119,SC2015
+# shellcheck shell=bash disable=SC2034,SC2088,SC2154,SC2120,SC2119,SC2015
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #
 # Names that are hard to pass on, and the ways a remote place is written.
