@@ -456,10 +456,12 @@ int outfile_sync(const struct outfile *f)
 
 void outfile_discard(struct outfile *f)
 {
+	int r = f->temp[0] ? partial_remove(outfile_temp_dir(f), f->temp) : 0;
 	char shown[512];
 
-	if (f->temp[0] && sys_unlinkat(outfile_temp_dir(f), f->temp) < 0 && errno != ENOENT)
-		log_warning("cannot remove '%s': %m, ignoring", escape_name(f->temp, shown, sizeof(shown)));
+	if (r < 0 && r != -ENOENT)
+		log_warning("cannot remove '%s': %s, ignoring", escape_name(f->temp, shown, sizeof(shown)),
+			    strerror(-r));
 	if (f->fd >= 0 && !f->stream)
 		sys_close(f->fd); /* its content does not matter; removed first, while it is locked */
 	if (f->direct_fd >= 0)

@@ -12,7 +12,7 @@
 #include "common/util.h"
 #include "session_impl.h"
 
-#define SHARING 8       /* a session takes one of as many parts of the descriptors that are left */
+#define SHARING 8       /* a session takes at most this part of the descriptors that are left */
 #define RECEIVES_LOG2 5 /* 32 messages on their way to us */
 
 /* What the device can do bounds what the daemon grants. */
@@ -51,11 +51,13 @@ static int open_files_side(void *arg)
 	return r == 0 ? roots_init(&s->roots, &s->args.grant) : r;
 }
 
-/* The more sessions there are, the less is left for one more, but each has some. */
+/* The more sessions there are, the less is left for one more, but as many as are allowed have some. */
 static int take_descriptors(struct session *s, struct endpoint_fault *ret_fault)
 {
+	unsigned int parts = s->args.grant.config->max_sessions;
+
 	s->descriptors = descriptors_take(DESCRIPTORS_OF_SESSION + RECEIVER_MAX_FILES * DESCRIPTORS_OF_FILE,
-					  DESCRIPTORS_LEAST, SHARING);
+					  DESCRIPTORS_LEAST, parts > SHARING ? parts : SHARING);
 	if (s->descriptors)
 		return 0;
 	snprintf(ret_fault->text, sizeof(ret_fault->text),

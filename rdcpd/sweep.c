@@ -77,6 +77,7 @@ static int remove_if_old(struct sweep *s, int dir, const char *name, uint64_t *r
 {
 	_cleanup_close_ int fd = -1;
 	struct stat found, st;
+	int r;
 
 	if (sys_fstatat(dir, name, &found, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : -errno;
@@ -91,8 +92,9 @@ static int remove_if_old(struct sweep *s, int dir, const char *name, uint64_t *r
 		return 0;
 	if (sys_fstat(fd, &st) < 0 || !is_old(s, &st)) /* now that it is locked */
 		return 0;
-	if (sys_unlinkat(dir, name) < 0)
-		return errno == ENOENT ? 0 : -errno;
+	r = partial_remove(dir, name);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
 	*ret_bytes = (uint64_t)st.st_size;
 	return 1;
 }

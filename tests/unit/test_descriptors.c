@@ -47,6 +47,14 @@ START_TEST(sessions_share_what_is_left_until_there_is_no_more)
 }
 END_TEST
 
+START_TEST(as_many_sessions_as_parts_have_a_share_worth_having)
+{
+	limit_to(4096, 4096);
+	for (unsigned int session = 0; session < 32; session++)
+		ck_assert_uint_ge(descriptors_take(1040, DESCRIPTORS_LEAST, 32), 40);
+}
+END_TEST
+
 START_TEST(few_descriptors_are_few_files)
 {
 	limit_to(20, 20);
@@ -64,6 +72,7 @@ Suite *descriptors_suite(void)
 
 	tcase_add_test(tc, the_soft_limit_is_raised_to_the_hard_one);
 	tcase_add_test(tc, sessions_share_what_is_left_until_there_is_no_more);
+	tcase_add_test(tc, as_many_sessions_as_parts_have_a_share_worth_having);
 	tcase_add_test(tc, few_descriptors_are_few_files);
 	suite_add_tcase(s, tc);
 	return s;

@@ -286,6 +286,21 @@ START_TEST(discard_removes_the_temporary_and_may_come_twice)
 }
 END_TEST
 
+/* Whoever came first may end last: a session that retries has set the time of the directory by then. */
+START_TEST(discard_leaves_the_time_of_the_directory)
+{
+	const struct timespec old[2] = { { .tv_sec = 1000 }, { .tv_sec = 2000, .tv_nsec = 3 } };
+	struct stat st;
+
+	ck_assert_int_eq(outfile_create(&file, tree_root, "old", "name", 0), 0);
+	ck_assert_int_eq(utimensat(tree_root, ".", old, 0), 0);
+	outfile_discard(&file);
+	ck_assert_int_eq(fstat(tree_root, &st), 0);
+	ck_assert_int_eq(st.st_mtim.tv_sec, 2000);
+	ck_assert_int_eq(st.st_mtim.tv_nsec, 3);
+}
+END_TEST
+
 START_TEST(a_destination_that_appeared_meanwhile_is_not_clobbered)
 {
 	ck_assert_int_eq(outfile_create(&file, tree_root, "new", "name", PLACE_NO_CLOBBER), 0);
@@ -340,6 +355,7 @@ Suite *outfile_suite(void)
 	tcase_add_loop_test(tc, a_read_only_or_full_file_system_is_told, 0, ARRAY_SIZE(mounts));
 	tcase_add_test(tc, until_commit_the_old_file_stays);
 	tcase_add_test(tc, discard_removes_the_temporary_and_may_come_twice);
+	tcase_add_test(tc, discard_leaves_the_time_of_the_directory);
 	tcase_add_test(tc, a_destination_that_appeared_meanwhile_is_not_clobbered);
 	tcase_add_test(tc, a_directory_that_appeared_meanwhile_is_eisdir);
 	tcase_add_test(tc, a_directory_moved_meanwhile_takes_the_file_along);
