@@ -46,6 +46,7 @@ struct ioqueue {
 	bool alone; /* one CPU: quick jobs run here */
 	struct loop_task run_quick;
 	struct job_list quick;
+	unsigned int jobs;    /* of both kinds, until their done() */
 	unsigned int threads; /* constant once the first worker runs */
 	unsigned int started;
 	pthread_t workers[THREADS_MAX];
@@ -175,6 +176,7 @@ static void on_finished(struct loop_source *s, uint32_t revents)
 	pthread_mutex_unlock(&q->lock);
 	for (job = finished.head; job; job = next) {
 		next = job->next;
+		q->jobs--;
 		job->done(job); /* may free the job, and the last one the queue */
 	}
 }
@@ -196,6 +198,7 @@ static void on_hand_over(struct loop_task *t)
 
 void ioqueue_submit(struct ioqueue *q, struct io_job *job)
 {
+	q->jobs++;
 	list_append(&q->fresh, job);
 	loop_defer(q->loop, &q->hand_over);
 }
@@ -213,6 +216,7 @@ static void on_run_quick(struct loop_task *t)
 	job = one.head;
 	more = q->quick.count > 0;
 	job->run(job);
+	q->jobs--;
 	job->done(job); /* may free the job, and the last one the queue */
 	if (more)
 		loop_defer(q->loop, &q->run_quick);
@@ -224,8 +228,14 @@ void ioqueue_submit_quick(struct ioqueue *q, struct io_job *job)
 		ioqueue_submit(q, job);
 		return;
 	}
+	q->jobs++;
 	list_append(&q->quick, job);
 	loop_defer(q->loop, &q->run_quick);
+}
+
+unsigned int ioqueue_jobs(const struct ioqueue *q)
+{
+	return q->jobs;
 }
 
 void ioqueue_workers_only(struct ioqueue *q)

@@ -36,6 +36,9 @@ void ioqueue_submit(struct ioqueue *q, struct io_job *job);
  */
 void ioqueue_submit_quick(struct ioqueue *q, struct io_job *job);
 
+/* Submitted, and done() not called yet: its owner waits for them. */
+unsigned int ioqueue_jobs(const struct ioqueue *q);
+
 /* From now on quick jobs are for workers only, too: these have credentials that the loop's thread has not. */
 void ioqueue_workers_only(struct ioqueue *q);
 

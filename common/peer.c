@@ -9,11 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ioqueue.h"
 #include "log.h"
 #include "util.h"
 
 #define LINGER (2 * SEC)
 #define STALL_FACTOR 60 /* making a large file durable takes minutes, and nothing moves meanwhile */
+#define IDLE_FACTOR 4   /* when there is nothing that could take time any more */
 #define WATCHES 8       /* looks a silence period: how exactly a deadline is kept */
 
 static int on_ping(struct peer *p, const struct wire_record *rec);
@@ -38,6 +40,7 @@ void peer_init(struct peer *p, struct loop *loop, uint64_t silence_ns, const str
 		.owner = owner,
 		.silence_ns = silence_ns,
 		.stall_ns = silence_ns * STALL_FACTOR,
+		.idle_ns = silence_ns * IDLE_FACTOR,
 		.watch.expired = on_watch,
 	};
 }
@@ -45,7 +48,7 @@ void peer_init(struct peer *p, struct loop *loop, uint64_t silence_ns, const str
 void peer_start(struct peer *p, struct endpoint *ep)
 {
 	p->ep = ep;
-	p->heard_ns = p->moved_ns = now_ns();
+	p->heard_ns = p->moved_ns = p->active_ns = now_ns();
 	loop_timer_set(p->loop, &p->watch, p->heard_ns + p->silence_ns / WATCHES);
 }
 
@@ -54,19 +57,26 @@ void peer_done(struct peer *p)
 	loop_timer_cancel(p->loop, &p->watch);
 }
 
-void peer_attach(struct peer *p, const struct peer_engine *type, void *engine)
+void peer_attach(struct peer *p, const struct peer_engine *type, void *engine, const struct ioqueue *io)
 {
 	p->engine_type = type;
 	p->engine = engine;
+	p->io = io;
 }
 
 void peer_detach(struct peer *p)
 {
 	p->engine_type = NULL;
 	p->engine = NULL;
+	p->io = NULL;
 }
 
 /* ---- sending ------------------------------------------------------------------------------------------------ */
+
+static bool is_pulse(enum wire_type type)
+{
+	return type == WIRE_PING || type == WIRE_PONG;
+}
 
 int peer_send(struct peer *p, const struct wire_record *rec)
 {
@@ -78,6 +88,8 @@ int peer_send(struct peer *p, const struct wire_record *rec)
 		return -EAGAIN;
 	n = wire_encode(rec, buf, size);
 	endpoint_commit(p->ep, n < 0 ? 0 : (size_t)n);
+	if (!is_pulse(rec->type))
+		p->active_ns = loop_now(p->loop);
 	return n < 0 ? fail((int)n, "encoding %s", wire_type_name(rec->type)) : 0;
 }
 
@@ -86,11 +98,23 @@ static uint64_t worked(const struct peer *p)
 	return atomic_load_explicit(&p->worked, memory_order_relaxed);
 }
 
+/* Only what is really with a worker counts, and a limit that is waited for: what waits for anything else waits for the peer. */
+static bool is_busy(const struct peer *p)
+{
+	return (p->io && ioqueue_jobs(p->io)) || (p->engine && p->engine_type->waits(p->engine));
+}
+
+static int send_pulse(struct peer *p, enum wire_type type, uint64_t token)
+{
+	struct wire_record rec = { .type = type, .ping = { .token = token, .worked = worked(p) } };
+
+	rec.ping.flags = is_busy(p) ? WIRE_PING_BUSY : 0;
+	return peer_send(p, &rec);
+}
+
 static void send_pong(struct peer *p)
 {
-	struct wire_record rec = { .type = WIRE_PONG, .ping = { .token = p->pong_token, .worked = worked(p) } };
-
-	if (p->pong_due && peer_send(p, &rec) == 0)
+	if (p->pong_due && send_pulse(p, WIRE_PONG, p->pong_token) == 0)
 		p->pong_due = false;
 }
 
@@ -134,13 +158,20 @@ void peer_end(struct peer *p, enum status status, bool linger, const char *fmt, 
 static void note_work(struct peer *p, uint64_t count, uint64_t *seen)
 {
 	if (count != *seen)
-		p->moved_ns = loop_now(p->loop);
+		p->moved_ns = p->active_ns = loop_now(p->loop);
 	*seen = count;
+}
+
+static void hear_pulse(struct peer *p, const struct wire_ping *ping)
+{
+	note_work(p, ping->worked, &p->peer_worked);
+	if (ping->flags & WIRE_PING_BUSY)
+		p->active_ns = loop_now(p->loop);
 }
 
 static int on_ping(struct peer *p, const struct wire_record *rec)
 {
-	note_work(p, rec->ping.worked, &p->peer_worked);
+	hear_pulse(p, &rec->ping);
 	p->pong_due = true;
 	p->pong_token = rec->ping.token;
 	send_pong(p);
@@ -149,7 +180,7 @@ static int on_ping(struct peer *p, const struct wire_record *rec)
 
 static int on_pong(struct peer *p, const struct wire_record *rec)
 {
-	note_work(p, rec->ping.worked, &p->peer_worked);
+	hear_pulse(p, &rec->ping);
 	p->ping_out = false;
 	return 0;
 }
@@ -171,6 +202,8 @@ static int to_owner(struct peer *p, const struct wire_record *rec)
 
 static int dispatch(struct peer *p, const struct wire_record *rec)
 {
+	if (!is_pulse(rec->type))
+		p->active_ns = loop_now(p->loop);
 	if (p->engine_type && p->engine_type->records[rec->type])
 		return p->engine_type->records[rec->type](p->engine, rec);
 	return own_records[rec->type] ? own_records[rec->type](p, rec) : -EPROTO;
@@ -223,9 +256,7 @@ void peer_on_closed(struct peer *p, const struct endpoint_fault *fault)
 
 static void send_ping(struct peer *p)
 {
-	struct wire_record rec = { .type = WIRE_PING, .ping = { .token = loop_now(p->loop), .worked = worked(p) } };
-
-	if (!p->ping_out && peer_send(p, &rec) == 0)
+	if (!p->ping_out && send_pulse(p, WIRE_PING, loop_now(p->loop)) == 0)
 		p->ping_out = true;
 }
 
@@ -240,11 +271,16 @@ static void on_watch(struct loop_timer *t)
 	}
 	loop_timer_set(p->loop, t, now + p->silence_ns / WATCHES);
 	note_work(p, worked(p), &p->worked_seen);
+	if (is_busy(p))
+		p->active_ns = now;
 	if (now - p->heard_ns >= p->silence_ns)
 		peer_end(p, STATUS_TIMEOUT, false, "nothing heard for %llu s",
 			 (unsigned long long)(p->silence_ns / SEC));
 	else if (now - p->moved_ns >= p->stall_ns)
 		peer_end(p, STATUS_TIMEOUT, true, "no progress for %llu s", (unsigned long long)(p->stall_ns / SEC));
+	else if (now - p->active_ns >= p->idle_ns)
+		peer_end(p, STATUS_TIMEOUT, true, "no progress for %llu s, and neither side has anything left to do",
+			 (unsigned long long)(p->idle_ns / SEC));
 	else if (now - p->heard_ns >= p->silence_ns / 3)
 		send_ping(p);
 }

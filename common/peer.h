@@ -33,6 +33,7 @@ struct peer_end {
 struct peer_engine {
 	int (*records[WIRE_TYPE_END])(void *engine, const struct wire_record *rec); /* NULL: not for this engine */
 	void (*writable)(void *engine); /* there is room for records again */
+	bool (*waits)(void *engine);    /* for a limit to let it go on: the next step is its own */
 };
 
 struct peer_events {
@@ -49,10 +50,12 @@ struct peer {
 	void *owner;
 	const struct peer_engine *engine_type; /* NULL: none attached */
 	void *engine;
+	const struct ioqueue *io; /* with peer_attach(): whose jobs are this side's work */
 
 	uint64_t silence_ns; /* nothing heard for so long: it is gone */
 	uint64_t stall_ns;   /* heard of, but nothing moved for so long: it is stuck */
-	uint64_t heard_ns, moved_ns;
+	uint64_t idle_ns;    /* neither side has work or says anything else than PING and PONG for so long: neither will */
+	uint64_t heard_ns, moved_ns, active_ns;
 	_Atomic uint64_t worked; /* counts what moves here; PING and PONG tell the peer, who may wait for it */
 	uint64_t worked_seen, peer_worked; /* the last looks at it, here and there */
 	bool ping_out, pong_due;
@@ -66,12 +69,15 @@ struct peer {
 	struct peer_end end;
 };
 
-/* `silence_ns` as above; standing still, at both ends, is allowed sixty times as long. The watch starts with peer_start(). */
+/*
+ * `silence_ns` as above; while either side has work, standing still is allowed sixty times as long, and four times while neither has.
+ * The watch starts with peer_start().
+ */
 void peer_init(struct peer *p, struct loop *loop, uint64_t silence_ns, const struct peer_events *events, void *owner);
 void peer_start(struct peer *p, struct endpoint *ep);
 void peer_done(struct peer *p);
 
-void peer_attach(struct peer *p, const struct peer_engine *type, void *engine);
+void peer_attach(struct peer *p, const struct peer_engine *type, void *engine, const struct ioqueue *io);
 void peer_detach(struct peer *p);
 
 /* To be called from the endpoint's events. */

@@ -428,6 +428,13 @@ static void on_writable(void *engine)
 	receiver_schedule(engine);
 }
 
+static bool waits(void *engine)
+{
+	struct receiver *r = engine;
+
+	return !rate_is_ready(&r->rate, loop_now(r->peer->loop));
+}
+
 static const struct peer_engine engine_type = {
 	.records = { [WIRE_FILE] = on_file,
 		     [WIRE_DATA] = on_data,
@@ -438,6 +445,7 @@ static const struct peer_engine engine_type = {
 		     [WIRE_ABORT] = on_abort,
 		     [WIRE_END] = on_end },
 	.writable = on_writable,
+	.waits = waits,
 };
 
 /* ---- making and ending -------------------------------------------------------------------------------------- */
@@ -492,7 +500,7 @@ int receiver_new(struct peer *peer, struct slab *slab, struct ioqueue *io, const
 		receiver_free(r);
 		return -ENOMEM;
 	}
-	peer_attach(peer, &engine_type, r);
+	peer_attach(peer, &engine_type, r, io);
 	*ret_receiver = r;
 	return 0;
 }

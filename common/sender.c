@@ -372,6 +372,13 @@ static void on_writable(void *engine)
 	sender_schedule(engine);
 }
 
+static bool waits(void *engine)
+{
+	struct sender *s = engine;
+
+	return !rate_is_ready(&s->rate, loop_now(s->peer->loop));
+}
+
 static const struct peer_engine engine_type = {
 	.records = { [WIRE_ACK] = on_ack,
 		     [WIRE_RESULT] = on_result,
@@ -380,6 +387,7 @@ static const struct peer_engine engine_type = {
 		     [WIRE_LIMIT] = on_limit,
 		     [WIRE_HERE] = sender_on_here },
 	.writable = on_writable,
+	.waits = waits,
 };
 
 /* ---- making and ending -------------------------------------------------------------------------------------- */
@@ -438,7 +446,7 @@ int sender_new(struct peer *peer, struct slab *slab, struct ioqueue *io, unsigne
 		sender_free(s);
 		return -ENOMEM;
 	}
-	peer_attach(peer, &engine_type, s);
+	peer_attach(peer, &engine_type, s, io);
 	*ret_sender = s;
 	return 0;
 }

@@ -352,10 +352,15 @@ struct wire_have {
 	uint64_t hashes[WIRE_HAVE_MAX]; /* XXH3_64bits; 0: there is nothing but a hole */
 };
 
+enum wire_ping_flags {
+	WIRE_PING_BUSY = 1 << 0 /* work is under way over there, or a limit is waited for: else the next word is the peer's */
+};
+
 /* PING and PONG. */
 struct wire_ping {
 	uint64_t token;  /* PONG: of its PING */
 	uint64_t worked; /* another one than last time: something moved over there, though nothing was said of it */
+	uint16_t flags;
 };
 
 /* DONE and ERROR. */

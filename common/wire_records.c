@@ -384,17 +384,19 @@ static bool attributes_ok(const struct wire_record *rec)
 	return rec->attributes.len && rec->attributes.len <= WIRE_PIECE_MAX;
 }
 
-/* PING, PONG: 0 token u64, 8 worked u64 */
+/* PING, PONG: 0 token u64, 8 worked u64, 16 flags u16 */
 static void put_ping(struct writer *w, const struct wire_record *rec)
 {
 	put_u64(w, rec->ping.token);
 	put_u64(w, rec->ping.worked);
+	put_u16(w, rec->ping.flags);
 }
 
 static void get_ping(struct reader *r, struct wire_record *rec)
 {
 	rec->ping.token = get_u64(r);
 	rec->ping.worked = get_u64(r);
+	rec->ping.flags = get_u16(r);
 }
 
 /* DONE, ERROR: 0 status u16, the rest is text */

@@ -133,6 +133,63 @@ START_TEST(a_peer_that_answers_but_does_nothing_is_given_up)
 }
 END_TEST
 
+static void say_busy(struct session_end *e, uint64_t token)
+{
+	const struct wire_record rec = { .type = WIRE_PONG, .ping = { .token = token, .flags = WIRE_PING_BUSY } };
+
+	actor_say(e, &rec);
+}
+
+/* Neither side has work, and both would say so for ever. */
+START_TEST(two_sides_that_wait_for_each_other_are_told_apart_from_work)
+{
+	const uint64_t began = now_ns();
+
+	begin(_i, SEC / 10, NULL);
+	run_to(STATUS_TIMEOUT, answer_always);
+	ck_assert_uint_lt(now_ns() - began, session.to->peer.stall_ns);
+	ck_assert_ptr_nonnull(strstr(session.to->peer.end.text, "neither side has anything left to do"));
+	session_done(&session);
+}
+END_TEST
+
+/* A long fsync: nothing moves, but there is work. */
+static uint64_t busy_until;
+
+static void answer_while_busy(struct session_end *e, const struct wire_record *rec)
+{
+	if (rec->type != WIRE_PING)
+		return;
+	say_busy(e, rec->ping.token);
+	if (now_ns() >= busy_until)
+		say_nothing_more(e);
+}
+
+START_TEST(a_peer_that_is_busy_is_not_given_up_for_standing_still)
+{
+	begin(_i, SEC / 4, NULL);
+	busy_until = now_ns() + 2 * SEC;
+	run_to(STATUS_OK, answer_while_busy);
+	session_done(&session);
+}
+END_TEST
+
+static void be_busy_always(struct session_end *e, const struct wire_record *rec)
+{
+	session.to->peer.stall_ns = SEC;
+	if (rec->type == WIRE_PING)
+		say_busy(e, rec->ping.token);
+}
+
+START_TEST(a_peer_that_is_busy_for_ever_is_given_up)
+{
+	begin(_i, SEC / 4, NULL);
+	run_to(STATUS_TIMEOUT, be_busy_always);
+	ck_assert_ptr_nonnull(strstr(session.to->peer.end.text, "no progress for"));
+	session_done(&session);
+}
+END_TEST
+
 /* For longer than it may stand still. */
 static void answer_while_working(struct session_end *e, const struct wire_record *rec)
 {
@@ -306,6 +363,9 @@ Suite *peer_suite(void)
 	endpoint_test(tc, a_peer_that_answers_is_not_given_up);
 	endpoint_test(tc, a_peer_that_never_says_anything_is_given_up);
 	endpoint_test(tc, a_peer_that_answers_but_does_nothing_is_given_up);
+	endpoint_test(tc, two_sides_that_wait_for_each_other_are_told_apart_from_work);
+	endpoint_test(tc, a_peer_that_is_busy_is_not_given_up_for_standing_still);
+	endpoint_test(tc, a_peer_that_is_busy_for_ever_is_given_up);
 	endpoint_test(tc, a_peer_that_answers_that_it_works_is_not_given_up);
 	endpoint_test(tc, a_peer_that_says_that_it_works_is_not_given_up);
 	endpoint_test(tc, a_peer_that_only_pings_is_given_up);

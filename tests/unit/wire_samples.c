@@ -107,16 +107,18 @@ const struct wire_sample wire_samples[WIRE_TYPE_END - 1] = {
 	  "a",
 	  true },
 	{ { .type = WIRE_PING, .ping = { .token = 0x0102030405060708, .worked = 0x0300 } },
-	  20,
-	  "\x0b\0\x10\0"
+	  22,
+	  "\x0b\0\x12\0"
 	  "\x08\x07\x06\x05\x04\x03\x02\x01"
-	  "\0\x03\0\0\0\0\0\0",
+	  "\0\x03\0\0\0\0\0\0"
+	  "\0\0",
 	  false },
-	{ { .type = WIRE_PONG, .ping = { .token = 1, .worked = 0x0200 } },
-	  20,
-	  "\x0c\0\x10\0"
+	{ { .type = WIRE_PONG, .ping = { .token = 1, .worked = 0x0200, .flags = WIRE_PING_BUSY } },
+	  22,
+	  "\x0c\0\x12\0"
 	  "\x01\0\0\0\0\0\0\0"
-	  "\0\x02\0\0\0\0\0\0",
+	  "\0\x02\0\0\0\0\0\0"
+	  "\x01\0",
 	  false },
 	{ { .type = WIRE_ERROR, .status = { .status = STATUS_PROTOCOL, .text = TEXT("no") } },
 	  8,
@@ -352,6 +354,7 @@ void assert_record(const struct wire_record *a, const struct wire_record *b)
 	case WIRE_PONG:
 		ck_assert_uint_eq(a->ping.token, b->ping.token);
 		ck_assert_uint_eq(a->ping.worked, b->ping.worked);
+		ck_assert_uint_eq(a->ping.flags, b->ping.flags);
 		break;
 	case WIRE_DONE:
 	case WIRE_ERROR:
