@@ -68,7 +68,7 @@ static bool is_further_name(struct forecast *t, const struct walk_entry *e)
 	struct links_name name;
 
 	if (!t->items->item.hard_links || !S_ISREG(e->stat.st_mode) || e->stat.st_nlink < 2 ||
-	    links_add(&t->links, &e->stat, e->dir, e->name, &first) != 1)
+	    links_add(&t->links, &e->stat, e->dir, e->name, NULL, &first) != 1)
 		return false;
 	if (links_take(&t->links, &name)) {
 		free(name.dir);

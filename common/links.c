@@ -86,24 +86,44 @@ static int add_name(struct links *l, struct links_file *file, const char *dir, c
 	return 1;
 }
 
-static struct links_file *add_file(struct links *l, const struct stat *st, const char *dir, const char *name)
+static void file_free(struct links_file *file)
 {
-	size_t len = strlen(dir) + 1 + strlen(name) + 1;
-	struct links_file *file = malloc(sizeof(*file) + len);
+	free(file->path);
+	free(file->text);
+	free(file);
+}
+
+static struct links_file *add_file(struct links *l, const struct stat *st, const char *dir, const char *name,
+				   const char *text)
+{
+	struct links_file *file = calloc(1, sizeof(*file));
 
 	if (!file)
 		return NULL;
-	*file = (struct links_file){ .dev = st->st_dev, .ino = st->st_ino };
-	snprintf(file->path, len, "%s%s%s", dir, *dir ? "/" : "", name);
+	*file = (struct links_file){ .dev = st->st_dev,
+				     .ino = st->st_ino,
+				     .mode = st->st_mode,
+				     .size = st->st_size,
+				     .blocks = st->st_blocks,
+				     .mtime = st->st_mtim,
+				     .text = text ? strdup(text) : NULL };
+	if (asprintf(&file->path, "%s%s%s", dir, *dir ? "/" : "", name) < 0)
+		file->path = NULL;
+	if (!file->path || (text && !file->text)) {
+		file_free(file);
+		return NULL;
+	}
 	put(l, file);
 	l->files++;
 	return file;
 }
 
-int links_add(struct links *l, const struct stat *st, const char *dir, const char *name, struct links_file **ret_file)
+int links_add(struct links *l, const struct stat *st, const char *dir, const char *name, const char *text,
+	      struct links_file **ret_file)
 {
-	/* a place in the table and three allocations, at most */
-	size_t size = sizeof(struct links_file) + sizeof(struct links_name) + strlen(dir) + strlen(name) + 64;
+	/* a place in the table and three allocations, at most; a first name that is replaced takes the bytes of the other */
+	size_t size = sizeof(struct links_file) + sizeof(struct links_name) + strlen(dir) + strlen(name) +
+		      (text ? strlen(text) : 0) + 80;
 	struct links_file *file = find(l, st);
 	int r;
 
@@ -117,11 +137,26 @@ int links_add(struct links *l, const struct stat *st, const char *dir, const cha
 	r = grow(l);
 	if (r < 0)
 		return r;
-	file = add_file(l, st, dir, name);
+	file = add_file(l, st, dir, name, text);
 	if (!file)
 		return -ENOMEM;
 	*ret_file = file;
 	return 0;
+}
+
+const struct links_name *links_next(const struct links *l)
+{
+	return l->first;
+}
+
+struct stat links_stat(const struct links_file *file)
+{
+	return (struct stat){ .st_dev = file->dev,
+			      .st_ino = file->ino,
+			      .st_mode = file->mode,
+			      .st_size = file->size,
+			      .st_blocks = file->blocks,
+			      .st_mtim = file->mtime };
 }
 
 bool links_take(struct links *l, struct links_name *ret_name)
@@ -151,7 +186,7 @@ void links_done(struct links *l)
 
 		for (; file; file = next) {
 			next = file->next;
-			free(file);
+			file_free(file);
 		}
 	}
 	free(l->buckets);

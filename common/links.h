@@ -14,13 +14,26 @@
 
 struct budget;
 
+/* What became of a first name; the owner's. */
+enum links_state {
+	LINKS_UNDER_WAY, /* not known yet */
+	LINKS_THERE,     /* further names may lead to it */
+	LINKS_FAILED,    /* it was not copied, and neither will they be */
+	LINKS_FOREIGN    /* something else was left in its place: the next name becomes the first */
+};
+
 /* A file, by its first name. */
 struct links_file {
 	struct links_file *next; /* in its bucket */
 	dev_t dev;
 	ino_t ino;
-	bool failed; /* the owner's: it was not copied, so there is nothing to link to */
-	char path[];
+	mode_t mode;
+	off_t size;
+	blkcnt_t blocks;
+	struct timespec mtime;
+	enum links_state state;
+	char *path; /* owned, as is `text` */
+	char *text; /* of a symlink; else NULL */
 };
 
 /* A further name of it. */
@@ -41,12 +54,19 @@ struct links {
 
 /*
  * 1: the file has come before, and `dir`/`name` is remembered as a further name. 0: it has not; *ret_file is its entry, or NULL
- * when no more can be remembered. -ENOMEM. Strings are copied.
+ * when no more can be remembered. -ENOMEM. Strings are copied; `text` is a symlink's, or NULL.
  */
-int links_add(struct links *l, const struct stat *st, const char *dir, const char *name, struct links_file **ret_file);
+int links_add(struct links *l, const struct stat *st, const char *dir, const char *name, const char *text,
+	      struct links_file **ret_file);
+
+/* The next further name, not taken yet; NULL: none is left. */
+const struct links_name *links_next(const struct links *l);
 
 /* Takes the next further name off, strings included (free(3)). False: none is left. The file stays until links_done(). */
 bool links_take(struct links *l, struct links_name *ret_name);
+
+/* What fstatat(2) would say of it, as far as it is remembered. */
+struct stat links_stat(const struct links_file *file);
 
 void links_done(struct links *l); /* and zeroes it but for `memory` */
 

@@ -169,6 +169,7 @@ static bool say_report(struct receive_file *f)
 
 	rec.result.file = f->said.file;
 	rec.result.status = (uint16_t)f->status;
+	rec.result.flags = f->status == STATUS_SKIPPED && f->same ? WIRE_RESULT_SAME : 0;
 	if (!r->discreet)
 		rec.result.text = wire_text(f->status == STATUS_OK ? remark_on(f) : f->text);
 	if (!say_here(f) || peer_send(r->peer, &rec) < 0)

@@ -115,6 +115,13 @@ static int would_fail(const struct receive_file *f, const struct stat *st)
 	return S_ISREG(st->st_mode) || S_ISLNK(st->st_mode) ? 0 : -ENOTSUP;
 }
 
+/* As large and as old as the source: taken for that, as -u takes it. */
+static bool is_that_version(const struct receive_file *f, const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && !receive_file_kind(f) && (uint64_t)st->st_size == f->said.size &&
+	       st->st_mtim.tv_sec == f->said.mtime_sec && st->st_mtim.tv_nsec == (long)f->said.mtime_nsec;
+}
+
 bool receive_file_choose(struct receive_file *f)
 {
 	bool dry = f->said.flags & WIRE_FILE_DRY_RUN;
@@ -128,8 +135,10 @@ bool receive_file_choose(struct receive_file *f)
 		f->skip = "it is there already";
 	else if (r == 0 && is_up_to_date(f, &there))
 		f->skip = "the one there is as new, or newer";
-	else if (r == 0 && is_the_same(f, &there))
+	else if (r == 0 && (f->same = is_the_same(f, &there)))
 		f->skip = "the one there has the same bytes";
+	if (f->skip && !f->same)
+		f->same = is_that_version(f, &there.stat);
 	look_away(&there);
 	if (dry && !f->skip)
 		f->job_error = r < 0 ? r : would_fail(f, &there.stat);

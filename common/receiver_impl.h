@@ -73,6 +73,7 @@ struct receive_file {
 	bool parked;                  /* queued, but in no queue before more is heard of it */
 	const char *skip;             /* why it is not to be stored, or NULL; static storage, the worker's */
 	bool sync_failed;             /* the job did, but only at that: STATUS_UNSYNCED */
+	bool same;                    /* and what is there is that; the worker's, too */
 	bool at_destination;          /* the job failed before there was anything of it */
 	struct receive_file *next;    /* queued, staged, in a flush, or to be reported */
 	struct receive_dir *dir;      /* below a top: where it is made; of a top that is left: that */

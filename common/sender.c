@@ -120,7 +120,7 @@ void send_file_finish(struct send_file *f)
 		s->attributes_len -= f->attributes_counted;
 	}
 	if (f->item.first)
-		sender_tree_first_done(&f->item, status);
+		sender_tree_first_done(&f->item, status, f->result_same);
 	peer_moved(s->peer);
 	if (is_directory_below(&f->item) && !ours && status != STATUS_OK)
 		sender_tree_dir_refused(f);
@@ -322,6 +322,7 @@ static int on_result(void *engine, const struct wire_record *rec)
 		return -EPROTO; /* nothing can be well before CLOSE */
 	f->have_result = true;
 	f->result = (enum status)result->status;
+	f->result_same = result->flags & WIRE_RESULT_SAME;
 	snprintf(f->result_text, sizeof(f->result_text), "%.*s", result->text.len, result->text.data);
 	if (f->state == FILE_ANNOUNCED) {
 		send_file_finish(f);

@@ -309,7 +309,7 @@ static int sort_out_link(struct tree *t, const struct walk_entry *e, struct link
 	if (!t->top.hard_links || e->error || e->stat.st_nlink < 2 ||
 	    !(S_ISREG(e->stat.st_mode) || S_ISLNK(e->stat.st_mode)))
 		return 0;
-	return links_add(&t->links, &e->stat, e->dir, e->name, ret_first);
+	return links_add(&t->links, &e->stat, e->dir, e->name, e->link, ret_first);
 }
 
 static int entry_item(struct tree *t, struct walk_entry *e, struct send_item *ret_item)
@@ -367,8 +367,13 @@ static int take_entry(struct tree *t, struct walk_entry *e, struct send_item *re
 	r = sort_out_link(t, e, &first);
 	if (r < 0)
 		return r;
-	if (r > 0 || is_entry_done(t, e))
+	if (r > 0)
 		return 0;
+	if (is_entry_done(t, e)) {
+		if (first)
+			first->state = LINKS_THERE;
+		return 0;
+	}
 	r = entry_item(t, e, ret_item);
 	ret_item->first = first;
 	return r;
@@ -390,9 +395,14 @@ static int walk_item(struct tree *t, struct send_item *ret_item)
 	return 0;
 }
 
-void sender_tree_first_done(const struct send_item *item, enum status status)
+void sender_tree_first_done(const struct send_item *item, enum status status, bool same)
 {
-	item->first->failed = !status_is_stored(status) && status != STATUS_SKIPPED;
+	if (status == STATUS_SKIPPED && !same)
+		item->first->state = LINKS_FOREIGN;
+	else if (status_is_stored(status) || status == STATUS_SKIPPED)
+		item->first->state = LINKS_THERE;
+	else
+		item->first->state = LINKS_FAILED;
 }
 
 void sender_tree_dir_refused(const struct send_file *f)
@@ -403,15 +413,18 @@ void sender_tree_dir_refused(const struct send_file *f)
 		subtrees_note(&t->lost, f->item.path, true);
 }
 
-/* The next further name that is not there yet. */
+/* The next further name that is not there yet; none while it is not known what became of its file, and somebody will tell. */
 static bool next_link(struct tree *t, struct links_file **ret_file, struct send_item *ret_item)
 {
-	struct stat st = { .st_mode = S_IFREG };
+	const struct links_name *next;
 	struct links_name name;
+	struct stat st;
 
-	while (links_take(&t->links, &name)) {
-		st.st_dev = name.file->dev;
-		st.st_ino = name.file->ino;
+	while ((next = links_next(&t->links))) {
+		if (next->file->state == LINKS_UNDER_WAY && t->sender->busy_files)
+			return false;
+		links_take(&t->links, &name);
+		st = links_stat(name.file);
 		*ret_file = name.file;
 		*ret_item = item_below(t, name.dir, name.name, &st);
 		if (!is_done(t, ret_item->path))
@@ -421,15 +434,36 @@ static bool next_link(struct tree *t, struct links_file **ret_file, struct send_
 	return false;
 }
 
+/* What is at the first name is not the file: this one becomes the first, with content of its own. */
+static int first_item(struct links_file *file, struct send_item *ret_item)
+{
+	char *path = ret_item->path ? strdup(ret_item->path) : NULL;
+
+	if (!path)
+		return -ENOMEM;
+	free(file->path);
+	file->path = path;
+	file->state = LINKS_UNDER_WAY;
+	ret_item->first = file;
+	if (file->text) {
+		ret_item->flags |= WIRE_FILE_SYMLINK;
+		ret_item->link = strdup(file->text);
+	}
+	return file->text && !ret_item->link ? -ENOMEM : item_is_whole(ret_item);
+}
+
 static int link_item(struct tree *t, struct send_item *ret_item)
 {
 	struct links_file *file;
 
 	if (!next_link(t, &file, ret_item))
 		return 0;
+	if (file->state == LINKS_FOREIGN)
+		return first_item(file, ret_item);
 	ret_item->flags |= WIRE_FILE_HARD_LINK;
+	ret_item->stat.st_size = ret_item->stat.st_blocks = 0; /* the bytes are those of the first */
 	ret_item->link = strdup(file->path);
-	if (file->failed) {
+	if (file->state != LINKS_THERE) {
 		ret_item->status = STATUS_FAILED;
 		ret_item->why = "a hard link to a file that was not copied";
 	}

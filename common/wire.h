@@ -235,10 +235,15 @@ struct wire_ack {
 	uint16_t slots[WIRE_ACK_MAX];
 };
 
+enum wire_result_flags {
+	WIRE_RESULT_SAME = 1 << 0 /* of STATUS_SKIPPED: what is there has the same content, a further name may lead to it */
+};
+
 /* The text of STATUS_OK is that of a top, see above, or a remark for people: what was left out. */
 struct wire_result {
 	uint32_t file;
 	uint16_t status;
+	uint16_t flags; /* enum wire_result_flags */
 	struct wire_text text;
 };
 

@@ -225,6 +225,7 @@ static void put_result(struct writer *w, const struct wire_record *rec)
 {
 	put_u32(w, rec->result.file);
 	put_u16(w, rec->result.status);
+	put_u16(w, rec->result.flags);
 	put_status_text(w, rec->result.text);
 }
 
@@ -232,6 +233,7 @@ static void get_result(struct reader *r, struct wire_record *rec)
 {
 	rec->result.file = get_u32(r);
 	rec->result.status = get_u16(r);
+	rec->result.flags = get_u16(r);
 	rec->result.text = get_rest(r, WIRE_TEXT_MAX);
 }
 

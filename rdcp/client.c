@@ -31,6 +31,18 @@
 
 /* ---- what becomes of it ------------------------------------------------------------------------------------- */
 
+static enum retry_kind kind_of(enum output_result result)
+{
+	return result == OUTPUT_COPIED ? RETRY_COPIED : result == OUTPUT_SKIPPED ? RETRY_SKIPPED : RETRY_FAILED;
+}
+
+/* By an attempt before. The receiver skips what that has copied. */
+static bool is_told(const struct client *c, uint32_t request, const char *path, enum retry_kind kind)
+{
+	return retry_knows(&c->retry, request, path, kind) ||
+	       (kind == RETRY_SKIPPED && retry_knows(&c->retry, request, path, RETRY_COPIED));
+}
+
 static enum output_result result_of(enum status status)
 {
 	return status == STATUS_OK ? OUTPUT_COPIED : status == STATUS_SKIPPED ? OUTPUT_SKIPPED : OUTPUT_FAILED;
@@ -53,7 +65,8 @@ static void tell_lost(struct client *c, struct client_source *source)
 
 void client_settle(struct client *c, struct client_source *source, const struct client_outcome *o)
 {
-	bool failed = result_of(o->status) == OUTPUT_FAILED;
+	enum output_result result = result_of(o->status);
+	uint32_t request = (uint32_t)(source - c->sources);
 
 	if (o->last) {
 		source->settled = true;
@@ -66,19 +79,19 @@ void client_settle(struct client *c, struct client_source *source, const struct 
 	}
 	if (o->status == STATUS_OK && o->directory)
 		return;
-	if (o->below && retry_knows(&c->retry, (uint32_t)(source - c->sources), o->below, failed))
-		return; /* told by an attempt before */
+	if (o->below && is_told(c, request, o->below, kind_of(result)))
+		return;
 	source->files++;
 	source->bytes += o->size;
 	if (o->size > o->bytes)
 		c->dropped_bytes += o->size - o->bytes;
 	if (o->below)
-		retry_note(&c->retry, (uint32_t)(source - c->sources), o->below, failed);
-	if (o->below && !failed) {
+		retry_note(&c->retry, request, o->below, kind_of(result));
+	if (o->below && result != OUTPUT_FAILED) {
 		c->below_files++;
-		c->below_bytes += result_of(o->status) == OUTPUT_COPIED ? o->bytes : 0;
+		c->below_bytes += result == OUTPUT_COPIED ? o->bytes : 0;
 	}
-	output_file(&c->output, &(struct output_file){ .result = result_of(o->status),
+	output_file(&c->output, &(struct output_file){ .result = result,
 						       .source = source->path,
 						       .below = o->below,
 						       .destination = o->destination,

@@ -83,7 +83,7 @@ static bool is_wanted(void *owner, const struct receive_place *place, uint32_t r
 	struct client *c = owner;
 	uint32_t i = request - c->ask.base;
 
-	return i >= c->asked_count || !retry_knows(&c->retry, c->asked[i], place->path + place->below, false);
+	return i >= c->asked_count || !retry_knows(&c->retry, c->asked[i], place->path + place->below, RETRY_COPIED);
 }
 
 static void on_file_done(void *owner, const struct receive_place *place, uint32_t request, uint64_t bytes,

@@ -79,22 +79,27 @@ uint64_t retry_delay_ns(const struct retry *r)
 	return delay < LONGEST_DELAY_NS ? delay : LONGEST_DELAY_NS;
 }
 
-static uint32_t id_of(uint32_t request, bool failed)
+/* Of what was copied the sender looks for the request alone, see send_item.done. */
+struct id {
+	uint32_t request, kind;
+};
+
+static size_t id_size(enum retry_kind kind)
 {
-	return failed ? ~request : request;
+	return kind == RETRY_COPIED ? sizeof(uint32_t) : sizeof(struct id);
 }
 
-void retry_note(struct retry *r, uint32_t request, const char *path, bool failed)
+void retry_note(struct retry *r, uint32_t request, const char *path, enum retry_kind kind)
 {
-	uint32_t id = id_of(request, failed);
+	const struct id id = { request, kind };
 
 	if (r->most)
-		names_add(&r->done, &id, sizeof(id), path, strlen(path));
+		names_add(&r->done, &id, id_size(kind), path, strlen(path));
 }
 
-bool retry_knows(const struct retry *r, uint32_t request, const char *path, bool failed)
+bool retry_knows(const struct retry *r, uint32_t request, const char *path, enum retry_kind kind)
 {
-	uint32_t id = id_of(request, failed);
+	const struct id id = { request, kind };
 
-	return names_contains(&r->done, &id, sizeof(id), path, strlen(path));
+	return names_contains(&r->done, &id, id_size(kind), path, strlen(path));
 }

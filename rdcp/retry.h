@@ -15,11 +15,13 @@
 #include "common/names.h"
 #include "common/peer.h"
 
+enum retry_kind { RETRY_COPIED, RETRY_SKIPPED, RETRY_FAILED };
+
 struct retry {
 	unsigned int most;   /* attempts in a row without progress, besides the first */
 	unsigned int failed; /* so many were */
 	bool again;          /* the attempt that ends now is to be followed by another */
-	/* what of trees is copied or skipped: by request and path; and what failed, by another number */
+	/* what of trees is copied: by request and path; what was skipped or failed: by these and the kind */
 	struct names done;
 };
 
@@ -32,10 +34,10 @@ bool retry_after_failure(struct retry *r, const struct endpoint_fault *fault, en
 uint64_t retry_delay_ns(const struct retry *r);
 
 /*
- * What became of the trees: by the number of the source and the path in it. What failed is tried again, but need not be told again.
- * What cannot be remembered is copied again.
+ * What became of the trees: by the number of the source and the path in it. What was copied need not be sent again; what was skipped or
+ * failed is tried again, but need not be told again. What cannot be remembered is copied again.
  */
-bool retry_knows(const struct retry *r, uint32_t request, const char *path, bool failed);
-void retry_note(struct retry *r, uint32_t request, const char *path, bool failed);
+bool retry_knows(const struct retry *r, uint32_t request, const char *path, enum retry_kind kind);
+void retry_note(struct retry *r, uint32_t request, const char *path, enum retry_kind kind);
 
 #endif

@@ -26,7 +26,7 @@ static int add(dev_t dev, ino_t ino, const char *dir, const char *name, struct l
 {
 	const struct stat st = { .st_dev = dev, .st_ino = ino };
 
-	return links_add(&links, &st, dir, name, ret_file);
+	return links_add(&links, &st, dir, name, NULL, ret_file);
 }
 
 START_TEST(a_first_name_is_new_and_further_ones_lead_to_it)

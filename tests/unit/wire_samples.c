@@ -81,10 +81,11 @@ const struct wire_sample wire_samples[WIRE_TYPE_END - 1] = {
 	  "\xff\xff",
 	  false },
 	{ { .type = WIRE_RESULT, .result = { .file = 7, .status = STATUS_NO_SPACE, .text = TEXT("full") } },
-	  14,
-	  "\x07\0\x0a\0"
+	  16,
+	  "\x07\0\x0c\0"
 	  "\x07\0\0\0"
 	  "\x05\0"
+	  "\0\0"
 	  "full",
 	  true },
 	{ { .type = WIRE_DONE, .status = { .status = STATUS_OK } },
@@ -291,6 +292,7 @@ static void assert_result(const struct wire_result *a, const struct wire_result 
 {
 	ck_assert_uint_eq(a->file, b->file);
 	ck_assert_uint_eq(a->status, b->status);
+	ck_assert_uint_eq(a->flags, b->flags);
 	assert_text(a->text, b->text);
 }
 
