@@ -60,6 +60,8 @@ enum status status_from_errno(int r)
 	case EMFILE:
 	case ENFILE:
 		return STATUS_TOO_MANY_FILES;
+	case ENOTUNIQ: /* made.h */
+		return STATUS_JUST_MADE;
 	default:
 		return STATUS_FAILED;
 	}
@@ -94,6 +96,7 @@ const char *status_text(unsigned int status)
 		[STATUS_TIMEOUT] = "timed out",
 		[STATUS_TOO_MANY_FILES] = "too many open files",
 		[STATUS_SKIPPED] = "skipped",
+		[STATUS_JUST_MADE] = "not copied: it would overwrite what this copy has just made",
 		[STATUS_ATTRIBUTES] = "copied, but not with all attributes",
 		[STATUS_UNSYNCED] = "copied, but a crash of the host may undo it",
 	};

@@ -38,7 +38,8 @@ enum status {
 	STATUS_TOO_MANY_FILES = 24, /* descriptors exhausted */
 	STATUS_SKIPPED = 25,        /* not a failure: left alone as the sender asked; the text says why */
 	STATUS_ATTRIBUTES = 26,     /* it is there, but without some of the attributes that were to be kept */
-	STATUS_UNSYNCED = 27        /* it is there under its name, but a crash of the host may undo that */
+	STATUS_UNSYNCED = 27,       /* it is there under its name, but a crash of the host may undo that */
+	STATUS_JUST_MADE = 28       /* the destination was made by this transfer, of another source: it stays */
 };
 
 /* The one switch from errno (positive or negative) to status; 0 is STATUS_OK, unknown is STATUS_FAILED. */

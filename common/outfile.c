@@ -24,6 +24,7 @@
 #include "cleanup.h"
 #include "error.h"
 #include "log.h"
+#include "made.h"
 #include "outfile_impl.h"
 #include "place.h"
 #include "stream.h"
@@ -74,6 +75,8 @@ static int check_destination(struct outfile *f, unsigned int flags, struct stat 
 		return -EEXIST;
 	if (!S_ISREG(st->st_mode) && !S_ISLNK(st->st_mode))
 		return -ENOTSUP;
+	if (f->made && !f->is_hard_link && made_contains(f->made, st))
+		return -ENOTUNIQ;
 	if (S_ISREG(st->st_mode)) {
 		f->replaces = true;
 		f->replaced_mode = st->st_mode & PERMISSIONS;
@@ -263,9 +266,11 @@ int outfile_hard_link_in(struct outfile *f, int dir, const char *name, int top, 
 	const char *slash = strrchr(to, '/');
 	_cleanup_free_ char *parent = slash ? strndup(to, (size_t)(slash - to)) : strdup("");
 	struct link_source from = { .dir = -1 };
-	int r = take_place(f, dir, name, flags);
 	struct stat st;
+	int r;
 
+	f->is_hard_link = true;
+	r = take_place(f, dir, name, flags);
 	if (r == 0 && !parent)
 		r = -ENOMEM;
 	if (r == 0)
@@ -273,7 +278,6 @@ int outfile_hard_link_in(struct outfile *f, int dir, const char *name, int top, 
 	if (r == 0) {
 		snprintf(from.name, sizeof(from.name), "%s", slash ? slash + 1 : to);
 		from.dir = beneath_open_nofollow(top, parent, O_PATH | O_DIRECTORY, 0);
-		f->is_hard_link = true;
 		r = from.dir < 0 ? from.dir : 0;
 	}
 	if (r == 0 && sys_fstatat(from.dir, from.name, &st, AT_SYMLINK_NOFOLLOW) < 0)

@@ -35,6 +35,7 @@ struct outfile_attrs {
 	char *why;                     /* ATTRIBUTES_WHY_MAX: one that could not be set, see attributes.h. No failure */
 };
 
+struct made;
 struct stream;
 
 struct outfile {
@@ -52,6 +53,8 @@ struct outfile {
 	const char *link_text; /* of a symlink, borrowed */
 	bool named;            /* it has its name: what fails from here on, the destination is not what it was */
 	const char *why;       /* more about the failure of outfile_commit(), static storage; or NULL */
+	struct made *made;     /* set by the caller, borrowed: what must not be replaced, and where this is noted; or NULL */
+	struct stat own;       /* with `made`, once it is whole */
 	int direct_fd;         /* the same file, past the page cache; -1: not so */
 	struct stream *stream; /* it is no file but this, borrowed; or NULL */
 	uint64_t id;           /* with OUTFILE_RESUME, set by the caller: of the file that it is to become */
@@ -75,7 +78,7 @@ void outfile_init(struct outfile *f);
 
 /*
  * Where it goes is said by place_find(), whose failures and flags (enum place_flags) these are. And
- * -EISDIR: the destination is a directory. -ENOTSUP: it is a FIFO, socket or device. A symlink as the last component is
+ * -EISDIR: the destination is a directory. -ENOTUNIQ: it is one of `made`. -ENOTSUP: it is a FIFO, socket or device. A symlink as the last component is
  * replaced, not followed, unless it leads to a directory: `path` is entered, `path`/`name` is -EISDIR. One that leads
  * out of the root is -EXDEV. Else as open(2).
  * On failure nothing is open and nothing was made, but directories on the way. With `part_failed`: -EXDEV: `part_name` is on another
@@ -145,7 +148,8 @@ void outfile_sync_ahead(const struct outfile *f); /* starts what outfile_sync() 
 int outfile_sync(const struct outfile *f);        /* fsync(2) of the file */
 
 /*
- * Gives it its name. With PLACE_NO_CLOBBER a destination that appeared since is -EEXIST. The descriptor is closed, and a failing
+ * Gives it its name. With PLACE_NO_CLOBBER a destination that appeared since is -EEXIST, and
+ * one of `made` is -ENOTUNIQ. The descriptor is closed, and a failing
  * close(2) is a failure. dir_fd stays for outfile_sync_dir(). After a failure only outfile_discard() is left to do; `named` says
  * whether the destination was replaced before.
  * -ESTALE, with `why`: where others may write to the directory, one of them has put something else in the place of the temporary.

@@ -18,6 +18,7 @@
 #include "cleanup.h"
 #include "error.h"
 #include "log.h"
+#include "made.h"
 #include "outfile_impl.h"
 #include "place.h"
 #include "sys.h"
@@ -100,12 +101,36 @@ static int rename_no_replace(struct outfile *f)
 	return 0;
 }
 
+/* Before it has its name: whoever finds it there finds it among those that were made. */
+static int note_made(struct outfile *f)
+{
+	int r;
+
+	if (!f->made)
+		return 0;
+	r = f->fd >= 0 ? sys_fstat(f->fd, &f->own)
+		       : sys_fstatat(outfile_temp_dir(f), f->temp, &f->own, AT_SYMLINK_NOFOLLOW);
+	return r < 0 ? -errno : made_add(f->made, &f->own);
+}
+
+static int rename_over(struct outfile *f)
+{
+	int from = outfile_temp_dir(f);
+
+	if (f->made)
+		return made_rename(f->made, &f->own, f->replaces, from, f->temp, f->dir_fd, f->name);
+	return sys_renameat2(from, f->temp, f->dir_fd, f->name, 0) < 0 ? -errno : 0;
+}
+
 static int rename_it(struct outfile *f, unsigned int flags)
 {
+	int r;
+
 	if (flags & PLACE_NO_CLOBBER)
 		return rename_no_replace(f);
-	if (sys_renameat2(outfile_temp_dir(f), f->temp, f->dir_fd, f->name, 0) < 0)
-		return -errno;
+	r = rename_over(f);
+	if (r < 0)
+		return r;
 	if (f->is_hard_link) /* between two names of one file rename(2) does nothing at all */
 		remove_temp_name(f);
 	return 0;
@@ -148,7 +173,9 @@ int outfile_commit(struct outfile *f, unsigned int flags)
 	r = f->fd >= 0 ? check_written(f) : 0;
 	if (r < 0)
 		return fail(r, "close");
-	r = is_shared(outfile_temp_dir(f));
+	r = note_made(f);
+	if (r == 0)
+		r = is_shared(outfile_temp_dir(f));
 	if (r >= 0)
 		r = r ? rename_in_shared(f, flags) : rename_it(f, flags);
 	if (r < 0)

@@ -111,6 +111,7 @@ static void file_free(struct receive_file *f)
 	struct receiver *r = f->receiver;
 
 	f->state = FILE_FREE;
+	r->places[f - r->files] = 0;
 	receive_dir_release(f->dir);
 	f->dir = NULL;
 	receive_file_drop_layout(f);
@@ -252,6 +253,7 @@ static int on_file(void *engine, const struct wire_record *rec)
 	f->said.path = f->said.name = (struct wire_text){ 0 };
 	f->waiting_tail = &f->waiting;
 	outfile_init(&f->out);
+	f->out.made = &r->made;
 	digest_init(&f->digest); /* cannot fail: the state exists */
 	error = receiver_place(r, f, said);
 	if (error < 0)
@@ -484,6 +486,7 @@ int receiver_new(struct peer *peer, struct slab *slab, struct ioqueue *io, const
 	if (!r)
 		return -ENOMEM;
 	r->peer = peer;
+	made_init(&r->made);
 	r->slab = slab;
 	r->io = io;
 	r->events = events;
@@ -532,6 +535,7 @@ void receiver_free(struct receiver *r)
 	receive_dir_release(r->dir);
 	receive_dir_release(r->top);
 	receiver_forget_narrow(r);
+	made_done(&r->made);
 	free(r->chunks);
 	free(r->slots);
 	free(r->acks);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 /*
- * What is made at the destination, in which order and where. Files queue up in the order of their FILEs and are made at the end of a
+ * What is made at the destination, and in which order. Files queue up in the order of their FILEs and are made at the end of a
  * round, several at once; but a directory is there before anything behind it in the queue is begun, and so is the directory
  * that the next file goes into opened: one at a time, the barrier.
  *
@@ -21,116 +21,6 @@
 #include "receiver_impl.h"
 #include "slab.h"
 #include "util.h"
-
-/* ---- where -------------------------------------------------------------------------------------------------- */
-
-/* For whoever reads of it: which file it is when the destination is a directory. */
-static void append_component(struct receive_place *place, const char *name)
-{
-	size_t len = strlen(place->path);
-
-	if (strcmp(place->path, ".") == 0)
-		len = 0;
-	if (len && place->path[len - 1] != '/' && len < sizeof(place->path) - 1)
-		place->path[len++] = '/';
-	snprintf(place->path + len, sizeof(place->path) - len, "%s", name);
-}
-
-unsigned int receive_place_flags(uint32_t wishes)
-{
-	return (wishes & WIRE_FILE_INTO_DIR ? PLACE_INTO_DIR : 0) |
-	       (wishes & (WIRE_FILE_NO_CLOBBER | WIRE_FILE_SKIP_HELD) ? PLACE_NO_CLOBBER : 0) |
-	       (wishes & WIRE_FILE_EXACT ? PLACE_EXACT : 0) | (wishes & WIRE_FILE_MAKE_PATH ? PLACE_MAKE_PATH : 0);
-}
-
-static struct receive_dir *dir_new(const struct wire_text *path)
-{
-	struct receive_dir *dir = calloc(1, sizeof(*dir) + path->len + 1U);
-
-	if (!dir)
-		return NULL;
-	dir->fd = -1;
-	memcpy(dir->path, path->data, path->len);
-	return dir;
-}
-
-void receive_dir_release(struct receive_dir *dir)
-{
-	if (!dir || --dir->users)
-		return;
-	if (dir->fd >= 0)
-		close(dir->fd);
-	receive_dir_release(dir->top);
-	free(dir);
-}
-
-/* The directory of an entry: that of the one before, mostly. */
-static struct receive_dir *dir_of(struct receiver *r, const struct wire_text *path)
-{
-	struct receive_dir *dir = r->dir;
-
-	if (!dir || strlen(dir->path) != path->len || memcmp(dir->path, path->data, path->len) != 0) {
-		dir = dir_new(path);
-		if (!dir)
-			return NULL;
-		dir->top = r->top;
-		dir->top->users++;
-		receive_dir_release(r->dir);
-		r->dir = dir;
-		dir->users = 1;
-	}
-	dir->users++;
-	return dir;
-}
-
-static int place_below(struct receiver *r, struct receive_file *f, const struct wire_file *said)
-{
-	char path[WIRE_PATH_MAX + 1];
-	const char *first;
-	size_t len;
-
-	if (!r->top || said->request != r->top_request)
-		return -EPROTO;
-	f->place = r->top_place;
-	f->place.wishes |= said->flags & ~(uint32_t)WIRE_FILE_WISHES;
-	if (!(said->flags & WIRE_FILE_BELOW)) { /* the top, left */
-		f->dir = r->top;
-		f->dir->users++;
-		return 0;
-	}
-	snprintf(path, sizeof(path), "%.*s", said->path.len, said->path.data);
-	snprintf(f->place.name, sizeof(f->place.name), "%.*s", said->name.len, said->name.data);
-	first = *path ? path : f->place.name;
-	append_component(&f->place, first);
-	len = strlen(f->place.path);
-	f->place.below = len - min_size(len, strlen(first));
-	if (*path)
-		append_component(&f->place, f->place.name);
-	f->dir = dir_of(r, &said->path);
-	return f->dir ? 0 : -ENOMEM;
-}
-
-int receiver_place(struct receiver *r, struct receive_file *f, const struct wire_file *said)
-{
-	int error;
-
-	f->place.wishes = said->flags;
-	if (said->flags & (WIRE_FILE_BELOW | WIRE_FILE_LEAVE)) {
-		error = place_below(r, f, said);
-		if (error == 0 && !(said->flags & WIRE_FILE_DIRECTORY) && r->events->wanted &&
-		    !r->events->wanted(r->owner, &f->place, said->request)) {
-			f->status = STATUS_SKIPPED;
-			f->same = true;
-		}
-	} else {
-		error = 0;
-		f->status = r->events->place(r->owner, said, &f->place, f->text);
-	}
-	f->said.flags = (said->flags & ~(uint32_t)WIRE_FILE_WISHES) | (f->place.wishes & WIRE_FILE_WISHES);
-	f->place.wishes = f->said.flags;
-	f->place.size = said->size;
-	return error;
-}
 
 /* ---- made one by one ---------------------------------------------------------------------------------------- */
 
@@ -259,7 +149,7 @@ static void made(struct receive_file *f)
 {
 	f->state = FILE_OPEN;
 	if (f->out.entered)
-		append_component(&f->place, f->place.name);
+		receive_place_append(&f->place, f->place.name);
 	if (f->skip)
 		receive_file_fail(f, STATUS_SKIPPED, f->skip);
 	if (f->out.part_failed)
@@ -275,7 +165,7 @@ static void made(struct receive_file *f)
 /* What is still under way below the one before keeps that open. */
 static int take_top(struct receiver *r, struct receive_file *f)
 {
-	struct receive_dir *top = dir_new(&(struct wire_text){ .data = "" });
+	struct receive_dir *top = receive_dir_new(&(struct wire_text){ .data = "" });
 
 	if (!top) {
 		if (f->top >= 0)
@@ -303,7 +193,7 @@ static void on_dir_made(struct io_job *job)
 
 	r->barrier = false;
 	if (is_top && f->job_error == 0 && f->out.entered) {
-		append_component(&f->place, f->place.name);
+		receive_place_append(&f->place, f->place.name);
 		snprintf(f->text, sizeof(f->text), "%s", f->place.name);
 	}
 	f->out.entered = false;
@@ -422,7 +312,7 @@ static void on_whole(struct io_job *job)
 	if (f->at_destination)
 		receive_file_fail_at_destination(f, f->job_error);
 	if (f->out.entered)
-		append_component(&f->place, f->place.name);
+		receive_place_append(&f->place, f->place.name);
 	receive_file_drop_waiting(f);
 	receive_file_finished(f);
 }
@@ -547,6 +437,7 @@ void receiver_create_queued(struct receiver *r)
 {
 	struct receive_file *f;
 
+	r->flush_wanted = false;
 	while ((f = r->queue) && !r->barrier) {
 		if (f->dir && !f->dir->opened) {
 			open_dir(r);
@@ -554,6 +445,8 @@ void receiver_create_queued(struct receiver *r)
 		}
 		if (is_incomplete(f))
 			return; /* what is missing, or ABORT, is on its way */
+		if (!receiver_take_place(r, f))
+			return;
 		r->queue = f->next;
 		if (!r->queue)
 			r->queue_tail = &r->queue;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Inside the receiving engine. receiver.c: records, a file's entry, making and ending. receiver_create.c: what is made, in
- * which order and where. receiver_choose.c: whether at all. receiver_attributes.c: what ATTRIBUTES say. receiver_store.c:
- * bytes from slots into files. receiver_pace.c: how fast. receiver_commit.c: whole files made durable, failed ones removed. Only these include this.
+ * Inside the receiving engine. receiver.c: records, a file's entry, making and ending. receiver_place.c: where files go.
+ * receiver_create.c: what is made, and in which order. receiver_choose.c: whether at all. receiver_attributes.c: what ATTRIBUTES
+ * say. receiver_store.c: bytes from slots into files. receiver_pace.c: how fast. receiver_commit.c: whole files made durable,
+ * failed ones removed. Only these include this.
  */
 #ifndef RDCP_RECEIVER_IMPL_H
 #define RDCP_RECEIVER_IMPL_H
@@ -15,6 +16,7 @@
 #include "ioqueue.h"
 #include "layout.h"
 #include "loop.h"
+#include "made.h"
 #include "names.h"
 #include "outfile.h"
 #include "rate.h"
@@ -124,6 +126,7 @@ struct receiver {
 	struct loop_task step_task;
 
 	struct receive_file files[RECEIVER_MAX_FILES]; /* by number modulo this */
+	uint64_t places[RECEIVER_MAX_FILES]; /* hashes of where those go that were begun; 0: nobody else can want that */
 	unsigned int busy_files, max_files;
 	uint32_t next_file; /* FILE numbers count up */
 	struct receive_file *newest;
@@ -135,11 +138,13 @@ struct receiver {
 	struct receive_dir *top; /* or NULL */
 	uint32_t top_request;
 	struct receive_place top_place;
+	struct made made; /* by this session */
 	struct names
 		narrow; /* directories made here that could not be filled with the mode they are to have; by mode and path */
 	size_t narrow_taken; /* of the session's memory, for them */
 	struct receive_file *staged, **staged_tail;
 	unsigned int staged_count;
+	bool flush_wanted;  /* the next in the queue wants the place of one of them */
 	uint64_t staged_ns; /* when the first of them was */
 	struct loop_timer flush_timer;
 	uint64_t flushes;
@@ -186,13 +191,18 @@ bool receiver_keeps_back(struct receiver *r); /* the same, as long as it may sen
 void receiver_say_limit(struct receiver *r);  /* if it is due and there is room */
 void receiver_on_pace(struct loop_timer *t);
 
-/* receiver_create.c */
+/* receiver_place.c */
 int receiver_place(struct receiver *r, struct receive_file *f, const struct wire_file *said); /* -EPROTO, -ENOMEM */
+void receive_place_append(struct receive_place *place, const char *name);
+bool receiver_take_place(struct receiver *r, struct receive_file *f); /* false: another one is on its way there */
+struct receive_dir *receive_dir_new(const struct wire_text *path);    /* not opened; or NULL */
+void receive_dir_release(struct receive_dir *dir);                    /* NULL is fine */
+
+/* receiver_create.c */
 void receiver_queue(struct receiver *r, struct receive_file *f);
 void receiver_forget_narrow(struct receiver *r);
 void receive_file_unpark(struct receive_file *f);  /* more is heard of it */
 void receiver_create_queued(struct receiver *r);   /* as far as what is before is there */
-void receive_dir_release(struct receive_dir *dir); /* NULL is fine */
 
 static inline uint32_t receive_file_kind(const struct receive_file *f)
 {

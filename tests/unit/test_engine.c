@@ -58,7 +58,7 @@ static void add_sizes(uint32_t flags)
 		char from[16], to[16];
 
 		snprintf(from, sizeof(from), "from%u", i);
-		snprintf(to, sizeof(to), "to%u", i);
+		snprintf(to, sizeof(to), "to%u", session.count);
 		make_file(from, sizes[i], i);
 		session_add(&session, from, to, flags);
 	}
@@ -266,17 +266,59 @@ START_TEST(a_file_copied_onto_itself_stays_what_it_is)
 }
 END_TEST
 
-START_TEST(of_two_copies_to_one_name_one_wins)
+static const uint32_t ways_to_sync[] = { 0, WIRE_FILE_SYNC, WIRE_FILE_NO_SYNC };
+
+/* Also when the second is whole long before the first. */
+START_TEST(of_two_sources_with_one_name_the_second_is_refused)
 {
+	for (unsigned int i = 0; i < ARRAY_SIZE(ways_to_sync); i++) {
+		unlink("root/to");
+		begin(_i);
+		if (i == 0)
+			tree_write("root/to", "is replaced once");
+		make_file("a", 500000, 1);
+		make_file("b", 10, 2);
+		session_add(&session, "a", "to", ways_to_sync[i]);
+		session_add(&session, "b", "to", ways_to_sync[i]);
+		session_run(&session);
+		session_expect_orderly(&session);
+		session_expect(&session, 0, STATUS_OK);
+		session_expect(&session, 1, STATUS_JUST_MADE);
+		session_done(&session);
+		ck_assert_uint_eq(count_temps("root"), 0);
+		expect_same_file("a", "root/to");
+	}
+}
+END_TEST
+
+/* No path says that it is one place: two names of a directory, as two names that differ in case. */
+START_TEST(of_two_sources_with_two_names_for_one_place_one_is_refused)
+{
+	const unsigned int copies = 100;
+	char from[16], to[32];
+	unsigned int refused = 0;
+
 	begin(_i);
-	make_file("a", 50000, 1);
-	make_file("b", 60000, 2);
-	session_add(&session, "a", "to", 0);
-	session_add(&session, "b", "to", 0);
-	finish();
-	session_expect(&session, 0, STATUS_OK);
-	session_expect(&session, 1, STATUS_OK);
-	ck_assert(same_file("a", "root/to") || same_file("b", "root/to"));
+	ck_assert_int_eq(mkdir("root/d", 0755) | symlink("d", "root/e"), 0);
+	for (unsigned int i = 0; i < copies; i++) {
+		snprintf(from, sizeof(from), "from%u", i);
+		make_file(from, 10, i);
+		snprintf(to, sizeof(to), "%s/%u", i % 2 ? "e" : "d", i / 2);
+		session_add(&session, from, to, ways_to_sync[i / 2 % ARRAY_SIZE(ways_to_sync)]);
+	}
+	session_run(&session);
+	session_expect_orderly(&session);
+	for (unsigned int i = 0; i < copies; i++) {
+		bool lost = session.from->verdicts[i].status == STATUS_JUST_MADE;
+
+		session_expect(&session, i, lost ? STATUS_JUST_MADE : STATUS_OK);
+		snprintf(from, sizeof(from), "from%u", i);
+		snprintf(to, sizeof(to), "root/d/%u", i / 2);
+		ck_assert(same_file(from, to) == !lost);
+		refused += lost;
+	}
+	session_done(&session);
+	ck_assert_uint_eq(refused, copies / 2);
 }
 END_TEST
 
@@ -535,7 +577,8 @@ Suite *engine_suite(void)
 	add(tc, a_destination_is_replaced);
 	add(tc, a_file_goes_into_a_directory_under_its_name);
 	add(tc, a_file_copied_onto_itself_stays_what_it_is);
-	add(tc, of_two_copies_to_one_name_one_wins);
+	add(tc, of_two_sources_with_one_name_the_second_is_refused);
+	add(tc, of_two_sources_with_two_names_for_one_place_one_is_refused);
 	add(tc, mode_and_time_are_kept_when_asked_for);
 
 	tc = new_tcase(s, "failures");
