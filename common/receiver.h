@@ -46,8 +46,11 @@ struct receiver_events {
 	 * but STATUS_OK refuses the file, with `text` (WIRE_TEXT_MAX + 1 bytes) for the sender.
 	 */
 	enum status (*place)(void *owner, const struct wire_file *file, struct receive_place *ret_place, char *text);
-	/* False: an entry of a tree is here already, from an attempt before, and is skipped. May be NULL. */
-	bool (*wanted)(void *owner, const struct receive_place *place, uint32_t request);
+	/*
+	 * Of an entry of a tree, what an attempt before has made of it: STATUS_SKIPPED when it is here already, STATUS_JUST_MADE when
+	 * another source's is, else STATUS_OK. May be NULL.
+	 */
+	enum status (*wanted)(void *owner, const struct receive_place *place, uint32_t request);
 	/*
 	 * STATUS_SKIPPED: the destination stays, as was wished. In a dry run `bytes` is what it has, and STATUS_OK that it would be stored.
 	 * Also for each entry of a tree; receive_place_is_last() says when that was all for a request.

@@ -105,11 +105,9 @@ int receiver_place(struct receiver *r, struct receive_file *f, const struct wire
 	f->place.wishes = said->flags;
 	if (said->flags & (WIRE_FILE_BELOW | WIRE_FILE_LEAVE)) {
 		error = place_below(r, f, said);
-		if (error == 0 && !(said->flags & WIRE_FILE_DIRECTORY) && r->events->wanted &&
-		    !r->events->wanted(r->owner, &f->place, said->request)) {
-			f->status = STATUS_SKIPPED;
-			f->same = true;
-		}
+		if (error == 0 && !(said->flags & WIRE_FILE_DIRECTORY) && r->events->wanted)
+			f->status = r->events->wanted(r->owner, &f->place, said->request);
+		f->same = f->status == STATUS_SKIPPED;
 	} else {
 		error = 0;
 		f->status = r->events->place(r->owner, said, &f->place, f->text);

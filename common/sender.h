@@ -27,7 +27,6 @@ struct filter;
 struct links_file;
 struct peer;
 struct slab;
-struct names;
 struct stream;
 
 /* What to send. Strings are malloc'ed; the sender takes and frees them. */
@@ -41,8 +40,6 @@ struct send_item {
 	bool recurse;                /* a directory is sent with all that is in it; else it is refused */
 	const struct filter *filter; /* for what is in a directory; borrowed until the sender is freed, or NULL */
 	bool resume;                 /* the peer may hold a part of it: ask */
-	const struct names
-		*done;   /* what is in a directory and need not be sent, by request and path; borrowed, or NULL */
 	bool ask;        /* the peer may leave it alone: wait for its word before bytes are sent */
 	bool checksum;   /* say SUM, so that the same bytes need not be sent */
 	bool dense;      /* its holes are sent as zeros */
@@ -60,6 +57,11 @@ struct send_item {
 struct sender_events {
 	/* 1: *ret_item is filled. 0: nothing now, sender_kick() when there is. -ENODATA: that was all. */
 	int (*next)(void *owner, struct send_item *ret_item);
+	/*
+	 * Of a file at `path` of a tree, what an attempt before has made of it: STATUS_SKIPPED when it was copied and need not be sent,
+	 * STATUS_JUST_MADE when another source has its place, else STATUS_OK. May be NULL.
+	 */
+	enum status (*wanted)(void *owner, uint32_t request, const char *path);
 	/*
 	 * `bytes` arrived, or would in a dry run. text is "" when status says it all; `by_peer` text is the peer's, to be escaped. Of a tree it is
 	 * called for the top and each entry, with that one's flags and path (from the top of the tree). Of an item of next() the last

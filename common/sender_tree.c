@@ -12,7 +12,6 @@
 
 #include "cleanup.h"
 #include "here.h"
-#include "names.h"
 #include "peer.h"
 #include "sender_impl.h"
 #include "subtrees.h"
@@ -340,24 +339,29 @@ static int entry_item(struct tree *t, struct walk_entry *e, struct send_item *re
 	return r < 0 ? r : item_is_whole(ret_item);
 }
 
-/* Copied or skipped by an attempt before. */
-static bool is_done(const struct tree *t, const char *path)
+/* What an attempt before has made of it, or of its place. */
+static enum status made_before(const struct tree *t, const char *path)
 {
-	return t->top.done && path &&
-	       names_contains(t->top.done, &t->top.request, sizeof(t->top.request), path, strlen(path));
+	const struct sender *s = t->sender;
+
+	return s->events->wanted && path ? s->events->wanted(s->owner, t->top.request, path) : STATUS_OK;
 }
 
-static bool is_entry_done(const struct tree *t, const struct walk_entry *e)
+static enum status entry_made_before(const struct tree *t, const struct walk_entry *e)
 {
-	_cleanup_free_ char *path = t->top.done && !S_ISDIR(e->stat.st_mode) ? join(e->dir, e->name) : NULL;
+	_cleanup_free_ char *path = NULL;
 
-	return is_done(t, path);
+	if (!t->sender->events->wanted || S_ISDIR(e->stat.st_mode))
+		return STATUS_OK;
+	path = join(e->dir, e->name);
+	return made_before(t, path);
 }
 
 /* 1: *ret_item is the entry. 0: it is nothing to be sent, or not now. Files that are done are there for their further names. */
 static int take_entry(struct tree *t, struct walk_entry *e, struct send_item *ret_item)
 {
 	struct links_file *first;
+	enum status made;
 	int r;
 
 	if (strcmp(e->name, ".") == 0) { /* the top itself */
@@ -369,13 +373,16 @@ static int take_entry(struct tree *t, struct walk_entry *e, struct send_item *re
 		return r;
 	if (r > 0)
 		return 0;
-	if (is_entry_done(t, e)) {
+	made = entry_made_before(t, e);
+	if (made == STATUS_SKIPPED) {
 		if (first)
 			first->state = LINKS_THERE;
 		return 0;
 	}
 	r = entry_item(t, e, ret_item);
 	ret_item->first = first;
+	if (made != STATUS_OK)
+		ret_item->status = made;
 	return r;
 }
 
@@ -418,6 +425,7 @@ static bool next_link(struct tree *t, struct links_file **ret_file, struct send_
 {
 	const struct links_name *next;
 	struct links_name name;
+	enum status made;
 	struct stat st;
 
 	while ((next = links_next(&t->links))) {
@@ -427,8 +435,11 @@ static bool next_link(struct tree *t, struct links_file **ret_file, struct send_
 		st = links_stat(name.file);
 		*ret_file = name.file;
 		*ret_item = item_below(t, name.dir, name.name, &st);
-		if (!is_done(t, ret_item->path))
+		made = made_before(t, ret_item->path);
+		if (made != STATUS_SKIPPED) {
+			ret_item->status = made;
 			return true;
+		}
 		send_item_done(ret_item);
 	}
 	return false;
@@ -463,7 +474,7 @@ static int link_item(struct tree *t, struct send_item *ret_item)
 	ret_item->flags |= WIRE_FILE_HARD_LINK;
 	ret_item->stat.st_size = ret_item->stat.st_blocks = 0; /* the bytes are those of the first */
 	ret_item->link = strdup(file->path);
-	if (file->state != LINKS_THERE) {
+	if (file->state != LINKS_THERE && ret_item->status == STATUS_OK) {
 		ret_item->status = STATUS_FAILED;
 		ret_item->why = "a hard link to a file that was not copied";
 	}

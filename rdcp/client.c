@@ -24,6 +24,7 @@
 #include "common/log.h"
 #include "common/util.h"
 #include "interrupt.h"
+#include "once.h"
 #include "remove.h"
 #include "resolve.h"
 
@@ -63,7 +64,7 @@ static void tell_lost(struct client *c, struct client_source *source)
 	subtrees_done(&source->lost);
 }
 
-void client_settle(struct client *c, struct client_source *source, const struct client_outcome *o)
+static void settle(struct client *c, struct client_source *source, const struct client_outcome *o)
 {
 	enum output_result result = result_of(o->status);
 	uint32_t request = (uint32_t)(source - c->sources);
@@ -87,6 +88,8 @@ void client_settle(struct client *c, struct client_source *source, const struct 
 		c->dropped_bytes += o->size - o->bytes;
 	if (o->below)
 		retry_note(&c->retry, request, o->below, kind_of(result));
+	if (result == OUTPUT_COPIED)
+		once_note(c, source, o->below);
 	if (o->below && result != OUTPUT_FAILED) {
 		c->below_files++;
 		c->below_bytes += result == OUTPUT_COPIED ? o->bytes : 0;
@@ -101,6 +104,24 @@ void client_settle(struct client *c, struct client_source *source, const struct 
 						       .text = o->text });
 	if (o->last)
 		tell_lost(c, source);
+}
+
+void client_settle(struct client *c, struct client_source *source, const struct client_outcome *o)
+{
+	struct client_outcome outcome = *o;
+
+	if (o->status == STATUS_JUST_MADE && once_is_copied(c, source, o->below)) {
+		outcome.status = STATUS_SKIPPED;
+		outcome.text = "it was copied already";
+	}
+	settle(c, source, &outcome);
+}
+
+enum status client_wants(const struct client *c, uint32_t source, const char *below)
+{
+	if (retry_knows(&c->retry, source, below, RETRY_COPIED) || once_is_copied(c, &c->sources[source], below))
+		return STATUS_SKIPPED;
+	return once_is_taken(c, &c->sources[source], below) ? STATUS_JUST_MADE : STATUS_OK;
 }
 
 const char *client_target(const struct client *c, const struct client_source *source)
@@ -554,6 +575,7 @@ static void client_free(struct client *c)
 	remove_done(c);
 	free(c->asked);
 	retry_done(&c->retry);
+	names_done(&c->places);
 	stream_done(&c->stream);
 	free(c);
 }

@@ -42,6 +42,7 @@ struct client_source {
 	char *top;        /* of a tree that was begun: where it is, owned; or NULL */
 	bool settled;     /* copied, or failed and told */
 	bool copied;
+	bool dropped; /* it is named more than once, see once.h */
 	uint64_t files, bytes; /* settled, of it or in it; bytes: to be copied */
 	struct subtrees lost;  /* directories in it that could not be made, in this attempt */
 };
@@ -74,6 +75,7 @@ struct client {
 	uint64_t held_bytes; /* were at the receiver before, from a copy that was interrupted */
 	int signal;          /* that ended us, or 0 */
 	struct retry retry;
+	struct names places; /* where something was copied to, see once.h */
 	struct output output;
 	struct output_end end;
 	char moving[NAME_MAX + 1]; /* the name that is shown */
@@ -123,6 +125,8 @@ struct client_outcome {
 	const char *text;
 };
 
+/* What an attempt before has made of what is at `below` of a tree, or of its place: as sender_events.wanted. */
+enum status client_wants(const struct client *c, uint32_t source, const char *below);
 void client_settle(struct client *c, struct client_source *source, const struct client_outcome *o);
 void client_on_idle(void *owner);
 void client_on_counted(void *owner); /* the forecast rests */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "once.h"
 #include "common/outfile.h"
 
 /* NULL: it was not asked for, or is settled. */
@@ -24,6 +25,7 @@ static struct client_source *source_of(struct client *c, uint32_t request)
 
 static int list_unsettled(struct client *c)
 {
+	once_drop_repeated(c);
 	c->asked = calloc((size_t)c->source_count + 1, sizeof(*c->asked));
 	c->asked_count = c->next_source = 0;
 	if (!c->asked)
@@ -68,6 +70,8 @@ static enum status on_place(void *owner, const struct wire_file *file, struct re
 		return STATUS_PROTOCOL;
 	if (location_is_stream(&c->options->target))
 		return place_stream(c, file, ret_place);
+	if (!(file->flags & WIRE_FILE_DIRECTORY) && once_is_taken(c, source, NULL))
+		return STATUS_JUST_MADE;
 	flags = client_file_flags(c, source);
 	ret_place->root = AT_FDCWD;
 	snprintf(ret_place->path, sizeof(ret_place->path), "%s", client_target(c, source));
@@ -78,12 +82,12 @@ static enum status on_place(void *owner, const struct wire_file *file, struct re
 	return STATUS_OK;
 }
 
-static bool is_wanted(void *owner, const struct receive_place *place, uint32_t request)
+static enum status is_wanted(void *owner, const struct receive_place *place, uint32_t request)
 {
 	struct client *c = owner;
 	uint32_t i = request - c->ask.base;
 
-	return i >= c->asked_count || !retry_knows(&c->retry, c->asked[i], place->path + place->below, RETRY_COPIED);
+	return i < c->asked_count ? client_wants(c, c->asked[i], place->path + place->below) : STATUS_OK;
 }
 
 static void on_file_done(void *owner, const struct receive_place *place, uint32_t request, uint64_t bytes,

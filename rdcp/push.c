@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "once.h"
 #include "remove.h"
 
 /* What can be known before connecting is told before connecting: also when there is no daemon to talk to. */
@@ -30,10 +31,14 @@ static int look_at(struct client *c, struct client_source *source)
 void push_check_sources(struct client *c)
 {
 	c->sized = true;
+	once_drop_repeated(c);
 	for (unsigned int i = 0; i < c->source_count; i++) {
 		struct client_source *source = &c->sources[i];
-		int r = look_at(c, source);
+		int r;
 
+		if (source->settled)
+			continue;
+		r = look_at(c, source);
 		c->plain_sources += r < 0 || !S_ISDIR(source->stat.st_mode);
 		if (r < 0)
 			client_settle(c, source,
@@ -75,11 +80,18 @@ static struct send_item item_of(struct client *c, unsigned int i)
 		.follow = c->options->follow,
 		.hard_links = c->options->archive,
 		.resume = !c->options->no_resume,
-		.done = c->retry.done.count ? &c->retry.done : NULL,
 		.seen = S_ISREG(source->stat.st_mode),
 		.stat = source->stat,
 		.stream = source->stream ? &c->stream : NULL,
 	};
+}
+
+static bool is_settled(struct client *c, struct client_source *source)
+{
+	if (!source->settled && !S_ISDIR(source->stat.st_mode) && once_is_taken(c, source, NULL))
+		client_settle(c, source,
+			      &(struct client_outcome){ .last = true, .status = STATUS_JUST_MADE, .text = "" });
+	return source->settled;
 }
 
 static int on_next(void *owner, struct send_item *ret_item)
@@ -89,7 +101,7 @@ static int on_next(void *owner, struct send_item *ret_item)
 
 	if (!say_partial(c))
 		return 0;
-	while (c->next_source < c->source_count && c->sources[c->next_source].settled)
+	while (c->next_source < c->source_count && is_settled(c, &c->sources[c->next_source]))
 		c->next_source++;
 	if (c->next_source == c->source_count)
 		return -ENODATA;
@@ -99,6 +111,11 @@ static int on_next(void *owner, struct send_item *ret_item)
 	ret_item->target = strdup(client_target(c, source));
 	ret_item->name = strdup(source->exact ? "-" : source->name);
 	return 1;
+}
+
+static enum status is_wanted(void *owner, uint32_t request, const char *path)
+{
+	return client_wants(owner, request, path);
 }
 
 /* Those that could be sent, also what an attempt before has sent of them. */
@@ -156,6 +173,7 @@ static void on_done(void *owner, enum status status, const char *text)
 
 static const struct sender_events events = {
 	.next = on_next,
+	.wanted = is_wanted,
 	.file_done = on_file_done,
 	.done = on_done,
 	.idle = client_on_idle,
