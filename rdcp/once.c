@@ -14,8 +14,10 @@ static void drop(struct client *c, struct client_source *source)
 {
 	char shown[512];
 
-	source->settled = true;
+	source->settled = source->dropped = true;
 	c->settled++;
+	if (c->options->files_from) /* lists are put together by programs */
+		return;
 	progress_clear(&c->output.progress);
 	log_warning("'%s' is named more than once, ignoring", escape_name(source->path, shown, sizeof(shown)));
 }
@@ -31,58 +33,70 @@ void once_drop_repeated(struct client *c)
 
 		if (source->stream || source->dropped)
 			continue;
-		if (names_add(&seen, NULL, 0, source->path, strlen(source->path)) != 0 || source->settled)
-			continue;
-		source->dropped = true;
-		drop(c, source);
+		if (names_add(&seen, NULL, 0, source->path, strlen(source->path)) == 0 && !source->settled)
+			drop(c, source);
 	}
 	names_done(&seen);
 }
 
 #define PATH_ROOM (WIRE_PATH_MAX + 1 + PATH_MAX)
 
-/* Where something goes, NUL, and where it comes from. */
+/* Where something goes, NUL, and where it comes from. With a single source there is none: nobody can be in its way. */
 struct way {
-	size_t place_len, len; /* 0: there is one source, nobody can be in its way */
+	size_t place_len, len;
 	char text[2 * PATH_ROOM + NAME_MAX];
 };
 
-static size_t without_slashes(const char *path)
+/* In place: without "." and slashes that say nothing. What links lead to is the receiver's to find. */
+static size_t simplify(char *path)
 {
-	size_t len = strlen(path);
+	char *to = path + (*path == '/');
+	const char *from = path;
 
-	while (len > 1 && path[len - 1] == '/')
-		len--;
-	return len;
+	while (*from) {
+		size_t len = strcspn(from, "/");
+
+		if (len && !(len == 1 && *from == '.')) {
+			if (to > path && to[-1] != '/')
+				*to++ = '/';
+			memmove(to, from, len);
+			to += len;
+		}
+		from += len + (from[len] == '/');
+	}
+	*to = '\0';
+	return (size_t)(to - path);
 }
 
-static void find_way(const struct client *c, const struct client_source *source, const char *below, struct way *way)
+static bool add_path(struct way *way, const char *base, const char *name, const char *below)
+{
+	char *to = way->text + way->len;
+	size_t room = sizeof(way->text) - way->len;
+	int n = snprintf(to, room, "%s/%s/%s", base, name, below);
+
+	if (n < 0 || (size_t)n >= room)
+		return false;
+	way->len += simplify(to);
+	return true;
+}
+
+static bool find_way(const struct client *c, const struct client_source *source, const char *below, struct way *way)
 {
 	const struct location *target = &c->options->target;
 	const char *base = source->target ? source->target : c->options->pull ? target->text : target->path;
-	int place, from;
 
-	way->place_len = way->len = 0;
-	if (c->source_count < 2)
-		return;
-	place = snprintf(way->text, sizeof(way->text), "%s%s%s%s%s", base, source->exact ? "" : "/",
-			 source->exact ? "" : source->name, below ? "/" : "", below ? below : "");
-	if (place < 0 || (size_t)place + 1 >= sizeof(way->text))
-		return;
-	from = snprintf(way->text + place + 1, sizeof(way->text) - (size_t)place - 1, "%.*s%s%s",
-			(int)without_slashes(source->path), source->path, below ? "/" : "", below ? below : "");
-	if (from < 0 || (size_t)(place + 1 + from) >= sizeof(way->text))
-		return;
-	way->place_len = (size_t)place;
-	way->len = (size_t)(place + 1 + from);
+	way->len = 0;
+	if (c->source_count < 2 || !add_path(way, base, source->exact ? "" : source->name, below ? below : ""))
+		return false;
+	way->place_len = way->len++;
+	return add_path(way, source->path, "", below ? below : "");
 }
 
 void once_note(struct client *c, const struct client_source *source, const char *below)
 {
 	struct way way;
 
-	find_way(c, source, below, &way);
-	if (!way.len || (!c->places.max && names_init(&c->places, NAMES_MAX) < 0))
+	if (!find_way(c, source, below, &way) || (!c->places.max && names_init(&c->places, NAMES_MAX) < 0))
 		return;
 	names_add(&c->places, NULL, 0, way.text, way.place_len);
 	names_add(&c->places, NULL, 0, way.text, way.len);
@@ -92,10 +106,9 @@ static bool contains(const struct client *c, const struct client_source *source,
 {
 	struct way way;
 
-	if (!c->places.count)
+	if (!c->places.count || !find_way(c, source, below, &way))
 		return false;
-	find_way(c, source, below, &way);
-	return way.len && names_contains(&c->places, NULL, 0, way.text, same ? way.len : way.place_len);
+	return names_contains(&c->places, NULL, 0, way.text, same ? way.len : way.place_len);
 }
 
 bool once_is_taken(const struct client *c, const struct client_source *source, const char *below)

@@ -11,7 +11,7 @@
 struct client;
 struct client_source;
 
-/* When all names are known, and again before each attempt: the second and further sources of one name are settled; told as a warning. */
+/* When all names are known, and again before each attempt: the second and further sources of one name are settled, with a warning unless they are from a list. */
 void once_drop_repeated(struct client *c);
 
 /* The source, or what is at `below` in it, was copied. */

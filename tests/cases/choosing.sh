@@ -311,6 +311,124 @@ sources_are_removed()
 	tree_is "$there" src/a src/d/b src/skipped src/link f
 }
 
+# with_sources [OPTION...] NAME... DEST: several of them, push or pull as `way` says
+with_sources()
+{
+	local word words=() names=()
+
+	for word in "${@:1:$#-1}"; do
+		case $word in
+		-*) words+=("$word") ;;
+		*) if [ "$way" = push ]; then names+=("$from/$word"); else names+=("$host:$from/$word"); fi ;;
+		esac
+	done
+	word=$to/${*: -1}
+	[ "$way" = pull ] || word=$host:$word
+	copy "${words[@]}" "${names[@]}" "$word"
+}
+
+just_made="it would overwrite what this copy has just made"
+
+# As cp: the first one wins, however long it takes.
+one_name_twice()
+{
+	local i
+
+	(cd "$from" && make b/f a/g)
+	pattern "$from/a/f" 3000000
+	for i in end file none; do
+		rm -rf "$to/d"
+		mkdir "$to/d"
+		with_sources --fsync=$i a/f b/f a/g d/
+		expect 1 "b/f': not copied: $just_made" "2 files were copied, 1 failed"
+		same "$from/a/f" "$to/d/f"
+		holds "$to/d/g" a/g
+	done
+	with_sources a/f d # there was one before: it is replaced
+	expect_ok
+}
+
+# Trees may be merged, but no file of one replaces that of another; links count as well.
+merged_trees()
+{
+	(cd "$from" && make a/d/f a/only b/d/f b/d/other)
+	ln -s f "$from/a/l"
+	ln -s other "$from/b/l"
+	with_sources -r a/. b/. .
+	expect 1 "b/./d/f': not copied: $just_made" "b/./l': not copied: $just_made"
+	tree_is "$to" d/f only d/other l
+	holds "$to/d/f" a/d/f
+	[ "$(readlink "$to/l")" = f ] || fail "$(ls -l "$to/l")"
+}
+
+# What was left alone was not made here: the next one may replace it.
+skipped_is_not_made()
+{
+	(cd "$from" && make a/f b/f)
+	text "$to/f" old
+	touch -d '-3 hours' "$from/a/f"
+	touch -d '-2 hours' "$to/f"
+	touch -d '-1 hour' "$from/b/f"
+	with_sources -u a/f b/f .
+	expect_ok
+	holds "$to/f" b/f
+	with_sources --ignore-existing a/f b/f .
+	expect_ok
+	holds "$to/f" b/f
+}
+
+same_source_twice()
+{
+	(cd "$from" && make f g d/h)
+	with_sources f g f .
+	expect 0 "f' is named more than once, ignoring"
+	expect_one_line
+	tree_is "$to" f g
+	with_sources -r d f d .
+	expect 0 "d' is named more than once, ignoring"
+	tree_is "$to" f g d/h
+	printf '%s\n' d d/h f f >list
+	transfer -r --files-from=list . x
+	expect_ok
+	tree_is "$to/x" d/h f
+}
+
+no_source_is_lost()
+{
+	make a/f b/f b/g f
+	copy -r --remove-source-files a/. b/. "$host:$there/"
+	expect 1 "'b/./f': not copied: $just_made"
+	tree_is . b/f f
+	tree_is "$there" f g
+	holds "$there/f" a/f
+	copy --remove-source-files b/f f "$host:$there/"
+	expect 1 "'f': not copied: $just_made"
+	tree_is . f
+	holds "$there/f" b/f
+}
+
+# No name says that it is one place: a directory has two, as a file has where case does not matter.
+one_place_with_two_names()
+{
+	local first=d second=e
+
+	mkdir "$to/d"
+	ln -s d "$to/e"
+	(cd "$from" && make d/f e/f)
+	printf '%s\n' d/f e/f >list
+	transfer --files-from=list . .
+	expect 1 "/f': not copied: $just_made" "1 file was copied, 1 failed"
+	[[ $err == *"e/f': not"* ]] || first=e second=d
+	[[ $err == *"$second/f': not"* ]] || fail "$err"
+	holds "$to/d/f" "$first/f"
+	[ "$way" = push ] || return 0
+	transfer --remove-source-files --files-from=list . .
+	expect 1 "1 file was copied, 1 failed"
+	[ -f d/f ] || first=e
+	[ -f d/f ] && [ -f e/f ] && fail "nothing was removed"
+	[ -f d/f ] || [ -f e/f ] || fail "both sources are gone"
+}
+
 # By name and in a directory: what was removed already is no failure.
 source_named_twice()
 {
@@ -581,6 +699,12 @@ choosing()
 	run list_that_does_not_fit_is_refused lists_that_do_not_fit
 	run removed_sources_are_those_that_were_copied sources_are_removed
 	run removed_source_named_twice source_named_twice
+	both of_two_sources_with_one_name_the_first_wins one_name_twice
+	both merged_trees_keep_what_the_first_has_made merged_trees
+	both what_was_skipped_was_not_made skipped_is_not_made
+	both source_named_twice_is_copied_once same_source_twice
+	both two_names_of_one_place_are_found one_place_with_two_names
+	run source_stays_when_its_copy_was_refused no_source_is_lost
 	run removed_source_is_what_was_read changed_source_stays
 	run source_stays_without_a_promise source_stays_without_a_promise
 	run pattern_stands_for_what_the_daemon_finds patterns
