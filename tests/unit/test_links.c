@@ -124,7 +124,7 @@ START_TEST(names_beyond_the_budget_are_files_of_their_own)
 	struct links_file *file;
 	struct budget memory;
 
-	budget_init(&memory, 300, NULL);
+	budget_init(&memory, 2 * (sizeof(struct links_file) + sizeof(struct links_name) + 100), NULL);
 	links.memory = &memory;
 	ck_assert_int_eq(add(1, 1, "", "a", &file), 0);
 	ck_assert_ptr_nonnull(file);
