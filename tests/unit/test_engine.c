@@ -278,8 +278,8 @@ START_TEST(of_two_sources_with_one_name_the_second_is_refused)
 			tree_write("root/to", "is replaced once");
 		make_file("a", 500000, 1);
 		make_file("b", 10, 2);
-		session_add(&session, "a", "to", ways_to_sync[i]);
-		session_add(&session, "b", "to", ways_to_sync[i]);
+		session_add(&session, "a", "to", WIRE_FILE_EXACT | ways_to_sync[i]);
+		session_add(&session, "b", "to", WIRE_FILE_EXACT | ways_to_sync[i]);
 		session_run(&session);
 		session_expect_orderly(&session);
 		session_expect(&session, 0, STATUS_OK);

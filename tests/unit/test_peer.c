@@ -145,7 +145,7 @@ START_TEST(two_sides_that_wait_for_each_other_are_told_apart_from_work)
 {
 	const uint64_t began = now_ns();
 
-	begin(_i, SEC / 10, NULL);
+	begin(_i, SEC / 2, NULL);
 	run_to(STATUS_TIMEOUT, answer_always);
 	ck_assert_uint_lt(now_ns() - began, session.to->peer.stall_ns);
 	ck_assert_ptr_nonnull(strstr(session.to->peer.end.text, "neither side has anything left to do"));
@@ -167,8 +167,8 @@ static void answer_while_busy(struct session_end *e, const struct wire_record *r
 
 START_TEST(a_peer_that_is_busy_is_not_given_up_for_standing_still)
 {
-	begin(_i, SEC / 4, NULL);
-	busy_until = now_ns() + 2 * SEC;
+	begin(_i, SEC / 2, NULL);
+	busy_until = now_ns() + 3 * SEC;
 	run_to(STATUS_OK, answer_while_busy);
 	session_done(&session);
 }
@@ -176,14 +176,14 @@ END_TEST
 
 static void be_busy_always(struct session_end *e, const struct wire_record *rec)
 {
-	session.to->peer.stall_ns = SEC;
+	session.to->peer.stall_ns = 2 * SEC;
 	if (rec->type == WIRE_PING)
 		say_busy(e, rec->ping.token);
 }
 
 START_TEST(a_peer_that_is_busy_for_ever_is_given_up)
 {
-	begin(_i, SEC / 4, NULL);
+	begin(_i, SEC / 2, NULL);
 	run_to(STATUS_TIMEOUT, be_busy_always);
 	ck_assert_ptr_nonnull(strstr(session.to->peer.end.text, "no progress for"));
 	session_done(&session);
