@@ -174,6 +174,16 @@ static int give_up(struct outfile *f, int r, const char *name)
 	return fail(r, "create '%s'", escape_name(name, shown, sizeof(shown)));
 }
 
+/* /dev/stdout is a link: whoever names one that leads to a pipe, a terminal or a device does not mean to replace it. */
+static int check_own_link(const struct outfile *f)
+{
+	struct stat st;
+
+	if (sys_fstatat(f->dir_fd, f->name, &st, 0) < 0)
+		return 0;
+	return S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) ? 0 : -ENOTSUP;
+}
+
 int outfile_create(struct outfile *f, int root, const char *path, const char *name, unsigned int flags)
 {
 	struct stat st;
@@ -185,6 +195,8 @@ int outfile_create(struct outfile *f, int root, const char *path, const char *na
 		r = check_destination(f, flags, &st);
 	if (r >= 0 && f->entered && S_ISLNK(st.st_mode))
 		r = check_link(root, path, name);
+	if (r >= 0 && root == AT_FDCWD && S_ISLNK(st.st_mode)) /* beneath a root it would tell what is outside */
+		r = check_own_link(f);
 	if (r >= 0)
 		r = open_temp(f, 0600, flags);
 	return r < 0 ? give_up(f, r, path) : 0;

@@ -181,6 +181,18 @@ START_TEST(without_a_root_any_path_is_fine)
 }
 END_TEST
 
+START_TEST(a_link_to_no_file_is_not_replaced_and_one_to_a_file_is)
+{
+	ck_assert_int_eq(mkfifoat(tree_root, "pipe", 0600), 0);
+	ck_assert_int_eq(symlinkat("pipe", tree_root, "to-pipe"), 0);
+	ck_assert_int_eq(symlinkat("old", tree_root, "to-old"), 0);
+	ck_assert_int_eq(outfile_create(&file, AT_FDCWD, "root/to-pipe", "name", 0), -ENOTSUP);
+	ck_assert_int_eq(outfile_create(&file, AT_FDCWD, "root/to-old", "name", 0), 0);
+	outfile_discard(&file);
+	ck_assert_uint_eq(temps("root"), 0);
+}
+END_TEST
+
 /* ---- as somebody else, or elsewhere ------------------------------------------------------------------------- */
 
 #define SKIP 77
@@ -351,6 +363,7 @@ Suite *outfile_suite(void)
 	tcase_add_test(tc, a_long_name_is_cut_between_characters);
 	tcase_add_test(tc, the_temporary_is_private_hidden_and_random);
 	tcase_add_test(tc, without_a_root_any_path_is_fine);
+	tcase_add_test(tc, a_link_to_no_file_is_not_replaced_and_one_to_a_file_is);
 	tcase_add_test(tc, a_directory_without_permission_is_eacces);
 	tcase_add_loop_test(tc, a_read_only_or_full_file_system_is_told, 0, ARRAY_SIZE(mounts));
 	tcase_add_test(tc, until_commit_the_old_file_stays);
