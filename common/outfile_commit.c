@@ -2,9 +2,10 @@
 /*
  * A whole file gets its name, and that is made durable. The contracts are in outfile.h.
  *
- * The descriptor is what was written; the temporary is only a name, and who may write to the directory can put something else
- * there. In such a directory a new name is given to the descriptor itself where that can be done, and else it is compared before
- * the rename and after it.
+ * The descriptor is what was written; the temporary is only a name, and anyone who may write to the directory can put something
+ * else there, another client of the same daemon as well. So the name is compared with the descriptor before it is renamed. Where
+ * other users may write, a new name is given to the descriptor itself if that can be done, or compared after the rename as well;
+ * elsewhere that would only find copies that replace one another.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,9 +25,8 @@
 #include "sys.h"
 #include "util.h"
 
-#define EXCHANGED "another user of the directory exchanged the temporary file; the destination is as it was"
-#define EXCHANGED_LATE \
-	"another user of the directory exchanged the file while it got its name; what is there now was not sent"
+#define EXCHANGED "somebody exchanged the temporary file; the destination is as it was"
+#define EXCHANGED_LATE "somebody exchanged the file while it got its name; what is there now was not sent"
 
 /* Who is forbidden to ask, as by the filter of a service, has not set another user either. */
 uid_t outfile_user(void)
@@ -145,18 +145,20 @@ static bool link_it(struct outfile *f)
 	return true;
 }
 
-static int rename_in_shared(struct outfile *f, unsigned int flags)
+static int give_name(struct outfile *f, unsigned int flags)
 {
-	int r;
+	int shared = is_shared(outfile_temp_dir(f)), r;
 
-	if (link_it(f))
+	if (shared < 0)
+		return shared;
+	if (shared && link_it(f))
 		return 0;
 	if (!is_it(f, outfile_temp_dir(f), f->temp)) {
 		f->why = EXCHANGED;
 		return -ESTALE;
 	}
 	r = rename_it(f, flags);
-	if (r < 0 || is_it(f, f->dir_fd, f->name))
+	if (r < 0 || !shared || is_it(f, f->dir_fd, f->name))
 		return r;
 	f->why = EXCHANGED_LATE;
 	f->named = true;
@@ -175,9 +177,7 @@ int outfile_commit(struct outfile *f, unsigned int flags)
 		return fail(r, "close");
 	r = note_made(f);
 	if (r == 0)
-		r = is_shared(outfile_temp_dir(f));
-	if (r >= 0)
-		r = r ? rename_in_shared(f, flags) : rename_it(f, flags);
+		r = give_name(f, flags);
 	if (r < 0)
 		return fail(r, "rename to '%s'", escape_name(f->name, shown, sizeof(shown)));
 	f->named = true;

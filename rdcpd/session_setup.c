@@ -129,22 +129,18 @@ static void refuse(struct session *s, const struct endpoint_fault *fault, int er
 	uint8_t blob[WIRE_REJ_MAX];
 	size_t size;
 
-	if (error == -EAGAIN || error == -EMFILE || error == -ENFILE) {
-		log_err("cannot set up a session: no %s left: %s", what_is_short(error), strerror(-error));
-		endpoint_refuse(s->ep, blob, encode_short(error, blob));
-		return;
-	}
-	if (fault->kind == ENDPOINT_MEMLOCK)
+	if (fault->kind == ENDPOINT_MEMLOCK) {
 		log_err("cannot lock %llu bytes of memory: raise LimitMEMLOCK= of rdcpd.service, or lower slots",
 			(unsigned long long)fault->need);
-	else
-		log_err("cannot set up a session: %s: %s", fault->text, strerror(-error));
-	size = encode_busy(fault->kind == ENDPOINT_MEMLOCK
-				   ? "it may not lock enough memory for one more session, see its log"
-			   : error == -EMFILE || error == -ENFILE
-				   ? "it has no descriptor left for one more session"
-				   : "its device or system ran out of something for one more session, see its log",
-			   blob);
+		size = encode_busy("it may not lock enough memory for one more session, see its log", blob);
+	} else {
+		log_err("cannot set up a session: %s%s%s", fault->text, *fault->text ? ": " : "", strerror(-error));
+		size = error == -EAGAIN || error == -EMFILE || error == -ENFILE
+			       ? encode_short(error, blob)
+			       : encode_busy(
+					 "its device or system ran out of something for one more session, see its log",
+					 blob);
+	}
 	endpoint_refuse(s->ep, blob, size);
 }
 
