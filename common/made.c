@@ -7,13 +7,14 @@
 #include <linux/fs.h>
 #include <stdlib.h>
 
+#include "budget.h"
 #include "sys.h"
 
 #define ROOM_MIN 64
 
-void made_init(struct made *m)
+void made_init(struct made *m, struct budget *memory)
 {
-	*m = (struct made){ 0 };
+	*m = (struct made){ .memory = memory };
 	pthread_mutex_init(&m->set, NULL);
 	pthread_mutex_init(&m->renaming, NULL);
 }
@@ -21,6 +22,7 @@ void made_init(struct made *m)
 void made_done(struct made *m)
 {
 	free(m->table);
+	budget_give(m->memory, m->room * sizeof(*m->table));
 	pthread_mutex_destroy(&m->set);
 	pthread_mutex_destroy(&m->renaming);
 }
@@ -47,13 +49,19 @@ static int make_room(struct made *m)
 
 	if (m->count < m->room / 4 * 3)
 		return 0;
+	m->full = budget_take(m->memory, room * sizeof(*table)) < 0;
+	if (m->full)
+		return 0;
 	table = calloc(room, sizeof(*table));
-	if (!table)
+	if (!table) {
+		budget_give(m->memory, room * sizeof(*table));
 		return -ENOMEM;
+	}
 	for (size_t i = 0; i < m->room; i++)
 		if (!is_empty(&m->table[i]))
 			*find(table, room, m->table[i]) = m->table[i];
 	free(m->table);
+	budget_give(m->memory, m->room * sizeof(*table));
 	m->table = table;
 	m->room = room;
 	return 0;
@@ -62,12 +70,9 @@ static int make_room(struct made *m)
 static int add(struct made *m, struct made_file file)
 {
 	struct made_file *place;
-	int r;
+	int r = make_room(m);
 
-	if (m->count >= MADE_MAX)
-		return 0;
-	r = make_room(m);
-	if (r < 0)
+	if (r < 0 || m->full)
 		return r;
 	place = find(m->table, m->room, file);
 	m->count += is_empty(place);

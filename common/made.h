@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#define MADE_MAX (12U << 20) /* files that are remembered: 256 MiB, and 128 more while it grows to that */
+struct budget;
 
 struct made_file {
 	uint64_t dev, ino; /* both 0: an empty place */
@@ -27,12 +27,14 @@ struct made {
 	struct made_file *table;       /* `room` places */
 	size_t room;                   /* a power of two, or 0 */
 	size_t count;
+	struct budget *memory; /* of the table, borrowed; NULL: no limit */
+	bool full;             /* there was not enough of it */
 };
 
-void made_init(struct made *m);
+void made_init(struct made *m, struct budget *memory);
 void made_done(struct made *m);
 
-/* -ENOMEM. Beyond MADE_MAX it is not remembered, and that is no failure. */
+/* -ENOMEM. What the budget has no room for is not remembered, and that is no failure: with 256 MiB, after 6 million files. */
 int made_add(struct made *m, const struct stat *st);
 bool made_contains(struct made *m, const struct stat *st);
 

@@ -486,7 +486,7 @@ int receiver_new(struct peer *peer, struct slab *slab, struct ioqueue *io, const
 	if (!r)
 		return -ENOMEM;
 	r->peer = peer;
-	made_init(&r->made);
+	made_init(&r->made, peer->memory);
 	r->slab = slab;
 	r->io = io;
 	r->events = events;

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "common/budget.h"
 #include "common/made.h"
 #include "tree.h"
 
@@ -15,7 +16,7 @@ static struct made made;
 static void setup(void)
 {
 	tree_setup();
-	made_init(&made);
+	made_init(&made, NULL);
 }
 
 static void teardown(void)
@@ -94,6 +95,29 @@ START_TEST(a_directory_that_is_missing_is_an_error)
 }
 END_TEST
 
+START_TEST(what_there_is_no_memory_for_is_not_remembered)
+{
+	struct budget memory;
+	unsigned int known = 0;
+
+	made_done(&made);
+	budget_init(&memory, 10000, NULL);
+	made_init(&made, &memory);
+	for (unsigned int i = 1; i <= 10000; i++) {
+		struct stat st = file(1, i);
+
+		ck_assert_int_eq(made_add(&made, &st), 0);
+		known += made_contains(&made, &st);
+		ck_assert_uint_le(memory.used, 10000);
+	}
+	ck_assert_uint_gt(known, 100);
+	ck_assert_uint_lt(known, 10000 / sizeof(struct made_file));
+	made_done(&made);
+	ck_assert_uint_eq(memory.used, 0);
+	made_init(&made, NULL);
+}
+END_TEST
+
 Suite *made_suite(void)
 {
 	Suite *s = suite_create("made");
@@ -101,6 +125,7 @@ Suite *made_suite(void)
 
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, what_was_added_is_there_and_nothing_else);
+	tcase_add_test(tc, what_there_is_no_memory_for_is_not_remembered);
 	tcase_add_loop_test(tc, what_was_made_is_not_replaced_and_what_was_there_is, 0, 2);
 	tcase_add_test(tc, further_name_of_what_is_there_already_is_no_clash);
 	tcase_add_test(tc, a_directory_that_is_missing_is_an_error);
