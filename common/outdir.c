@@ -122,23 +122,14 @@ static mode_t mode_for(const struct stat *st, const struct outfile_attrs *attrs,
 	return attrs->special ? mode : mode | (st->st_mode & OUTFILE_SPECIAL);
 }
 
-static void complain(const struct outfile_attrs *attrs, const char *what)
+static void complain(const struct outfile_attrs *attrs, int r, const char *what)
 {
-	fail(-errno, "set %s of a directory", what);
+	fail(r, "set %s of a directory", what);
 	if (attrs->why && !*attrs->why)
-		snprintf(attrs->why, ATTRIBUTES_WHY_MAX, "cannot set %s: %s", what, strerror(errno));
+		snprintf(attrs->why, ATTRIBUTES_WHY_MAX, "cannot set %s: %s", what, strerror(-r));
 }
 
-/* An O_PATH descriptor is EBADF; its name in /proc leads to what it is of. */
-static int set_times(int fd, const struct timespec times[2])
-{
-	char path[FD_PATH_MAX];
-
-	if (sys_futimens(fd, times) >= 0)
-		return 0;
-	return errno == EBADF ? sys_utimensat(AT_FDCWD, sys_fd_path(fd, path), times, 0) : -1;
-}
-
+/* As in outfile_set_time(). */
 static int set_mode(int fd, mode_t mode)
 {
 	char path[FD_PATH_MAX];
@@ -151,16 +142,16 @@ static int set_mode(int fd, mode_t mode)
 /* It is there with all that is in it: what it cannot be given is no failure. */
 static void set_attributes(int fd, const struct outfile_attrs *attrs)
 {
-	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, attrs->mtime };
 	mode_t mode = outfile_keep(fd, attrs);
 	struct stat st;
+	int r = attrs->preserve ? outfile_set_time(fd, &attrs->mtime, attrs->why) : 0;
 
-	if (attrs->preserve && set_times(fd, times) < 0)
-		complain(attrs, "the modification time");
+	if (r < 0)
+		complain(attrs, r, "the modification time");
 	if (!attrs->preserve && (mode & OWNER_MAY) == OWNER_MAY)
 		return; /* it has it since it was made, or keeps what it had before */
 	if (sys_fstat(fd, &st) < 0 || set_mode(fd, mode_for(&st, attrs, mode)) < 0)
-		complain(attrs, "the mode");
+		complain(attrs, -errno, "the mode");
 }
 
 /* Anything of the file system will do where the directory itself may not be read. */

@@ -234,8 +234,6 @@ int outfile_create_in(struct outfile *f, int dir, const char *name, mode_t mode,
 static int keep_of_link(const struct outfile *f, const struct outfile_attrs *attrs)
 {
 	_cleanup_close_ int fd = sys_openat(f->dir_fd, f->temp, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
-	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, attrs->mtime };
-	char path[FD_PATH_MAX];
 
 	if (fd < 0)
 		return -errno;
@@ -243,9 +241,7 @@ static int keep_of_link(const struct outfile *f, const struct outfile_attrs *att
 		return -ESTALE;
 	if (attrs->kept)
 		outfile_keep(fd, attrs);
-	if (!attrs->preserve)
-		return 0;
-	return sys_utimensat(AT_FDCWD, sys_fd_path(fd, path), times, 0) < 0 ? -errno : 0;
+	return attrs->preserve ? outfile_set_time(fd, &attrs->mtime, attrs->why) : 0;
 }
 
 int outfile_symlink_in(struct outfile *f, int dir, const char *name, const char *text,
@@ -364,15 +360,6 @@ mode_t outfile_keep(int fd, const struct outfile_attrs *attrs)
 	return attrs->mode & PERMISSIONS;
 }
 
-static int set_mtime(int fd, const struct timespec *mtime)
-{
-	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, *mtime };
-
-	if (mtime->tv_nsec < 0 || mtime->tv_nsec >= (long)SEC) /* UTIME_NOW and UTIME_OMIT are there, too */
-		return -EINVAL;
-	return sys_futimens(fd, times) < 0 ? -errno : 0;
-}
-
 /*
  * As with cp, which writes into the file that is there: it keeps its ACL and gets none from the directory. With another one the
  * same mode would let others in.
@@ -441,7 +428,7 @@ int outfile_finish(struct outfile *f, uint64_t size, const struct outfile_attrs 
 	if (r < 0)
 		return r;
 	mode = outfile_keep(f->fd, attrs);
-	r = attrs->preserve ? set_mtime(f->fd, &attrs->mtime) : 0;
+	r = attrs->preserve ? outfile_set_time(f->fd, &attrs->mtime, attrs->why) : 0;
 	if (r < 0)
 		return fail(r, "set the modification time");
 	r = set_mode(f, attrs, mode);

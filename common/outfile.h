@@ -53,9 +53,10 @@ struct outfile {
 	const char *link_text; /* of a symlink, borrowed */
 	bool named;            /* it has its name: what fails from here on, the destination is not what it was */
 	const char *why;       /* more about the failure of outfile_commit(), static storage; or NULL */
-	struct made *made;     /* set by the caller, borrowed: what must not be replaced, and where this is noted; or NULL */
-	struct stat own;       /* with `made`, once it is whole */
-	int direct_fd;         /* the same file, past the page cache; -1: not so */
+	struct made
+		*made;   /* set by the caller, borrowed: what must not be replaced, and where this is noted; or NULL */
+	struct stat own; /* with `made`, once it is whole */
+	int direct_fd;   /* the same file, past the page cache; -1: not so */
 	struct stream *stream; /* it is no file but this, borrowed; or NULL */
 	uint64_t id;           /* with OUTFILE_RESUME, set by the caller: of the file that it is to become */
 	bool is_resumable;     /* its temporary name is that of `id`, and it is locked */
@@ -161,6 +162,17 @@ int outfile_commit(struct outfile *f, unsigned int flags);
  * file system is synced.
  */
 int outfile_sync_dir(const struct outfile *f);
+
+#define OUTFILE_COARSEST 2 /* seconds between two times of vfat */
+
+/* Every file system can store it, as exactly as it can. */
+bool outfile_any_stores(const struct timespec *mtime);
+
+/*
+ * Gives it to what is open (may be O_PATH, also of a symlink). One that the file system cannot store is no failure, but said in `why`
+ * (NULL, or ATTRIBUTES_WHY_MAX, and "" if nothing was said before). -EINVAL: it is no time. Else as futimens(2).
+ */
+int outfile_set_time(int fd, const struct timespec *mtime, char *why);
 
 /* What a modification time is when it has been stored in that directory (may be O_PATH). Else as open(2), futimens(2). */
 int outfile_stored_time(int dir, const struct timespec *mtime, struct timespec *ret_stored);

@@ -17,7 +17,6 @@
 #include "sys.h"
 #include "util.h"
 
-#define COARSEST 2 /* seconds between two times of vfat */
 #define LOOKED_AT (WIRE_FILE_UPDATE | WIRE_FILE_SKIP_HELD | WIRE_FILE_CHECKSUM | WIRE_FILE_DRY_RUN)
 
 /* What is there now, and where that is. */
@@ -80,7 +79,7 @@ static bool is_before(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
 }
 
-/* A copy with the time of its source is no older than that, however coarse the times of the file system are. */
+/* A copy with the time of its source is no older than that, however coarse the times of the file system are, and however few. */
 static bool is_older(const struct there *t, const struct wire_file *said)
 {
 	const struct timespec *have = &t->stat.st_mtim, want = { said->mtime_sec, said->mtime_nsec };
@@ -88,7 +87,9 @@ static bool is_older(const struct there *t, const struct wire_file *said)
 
 	if (!is_before(have, &want))
 		return false;
-	if (want.tv_nsec >= (long)SEC || want.tv_sec > have->tv_sec + COARSEST)
+	if (want.tv_nsec >= (long)SEC)
+		return true;
+	if (outfile_any_stores(&want) && (uint64_t)want.tv_sec - (uint64_t)have->tv_sec > OUTFILE_COARSEST)
 		return true;
 	return outfile_stored_time(t->dir, &want, &stored) < 0 || is_before(have, &stored);
 }

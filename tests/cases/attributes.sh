@@ -158,8 +158,8 @@ preserve_leaves_inherited()
 	mode_is "$to/in/tree/d" 2700
 }
 
-# Times of whole seconds: what has the time of its source is up to date, and what is a second older is not.
-update_onto_coarse_times()
+# ext4_of_old: a directory 'coarse' at the destination whose times are whole seconds of 32 bits
+ext4_of_old()
 {
 	need_root
 	need mkfs.ext4
@@ -168,6 +168,12 @@ update_onto_coarse_times()
 	mkdir "$to/coarse"
 	mount -o loop "$case_dir/img" "$to/coarse" 2>/dev/null || skip "no loop mounts here"
 	mounts+=("$to/coarse")
+}
+
+# What has the time of its source is up to date, and what is a second older is not.
+update_onto_coarse_times()
+{
+	ext4_of_old
 	mkdir "$from/t"
 	text "$from/t/f" content
 	text "$from/t/g" content
@@ -180,6 +186,28 @@ update_onto_coarse_times()
 	transfer -rpuv t coarse/
 	expect 0 "t/f' skipped: the one there is as new, or newer" "t/g' -> "
 	holds "$to/coarse/t/g" new
+}
+
+# A time that is cut to what the file system can store is told, and is no reason to copy the file again.
+update_onto_few_times()
+{
+	local told="cannot set the modification time: the file system cannot store it"
+
+	ext4_of_old
+	mkdir "$from/t"
+	text "$from/t/f" content
+	ln -s f "$from/t/link"
+	touch -h -d 2040-01-01 "$from/t/f" "$from/t/link"
+	touch -d 2040-01-01 "$from/t"
+	transfer -a t coarse/
+	expect 1 "t/f': copied, but not with all attributes: $told" "t/link': copied, but not with all attributes: $told" \
+		"t': copied, but not with all attributes: $told"
+	[ "$(stat -c %.4y "$to/coarse/t/f")" = 2038 ] || skip "it can store times beyond 2038"
+	transfer -rpuv t/f coarse/t
+	expect 0 "f' skipped: the one there is as new, or newer"
+	touch -d 2030-01-01 "$to/coarse/t/f"
+	transfer -puv t/f coarse/t
+	expect 1 "t/f': copied, but not with all attributes: $told"
 }
 
 attributes()
@@ -200,6 +228,7 @@ attributes()
 	both replaced_file_keeps_its_acl replaced_keeps_its_acl
 	both special_bits_that_are_inherited_stay preserve_leaves_inherited
 	both update_compares_as_coarsely_as_times_are_stored update_onto_coarse_times
+	both update_compares_with_times_that_can_be_stored update_onto_few_times
 	both time_is_now_without_preserve time_is_now
 	# the epoch, before it, the last second of 32 bits and the one behind, 2^33, nanoseconds
 	for t in 0 -1 -86400.5 2147483647 2147483648 8589934592 1234567890.123456789; do

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "copy.h"
+#include "skip.h"
 
 Suite *outfile_attrs_suite(void);
 
@@ -143,6 +144,24 @@ START_TEST(a_time_is_tried_without_a_trace)
 }
 END_TEST
 
+/* Half a millennium is too much for ext4 and xfs. */
+START_TEST(a_time_that_cannot_be_stored_is_told)
+{
+	char why[ATTRIBUTES_WHY_MAX] = "";
+	const struct outfile_attrs attrs = { .preserve = true, .mtime = { .tv_sec = 16725225600 }, .why = why };
+	struct stat st;
+
+	ck_assert_int_eq(copy("new", "hello", &attrs, 0), 0);
+	ck_assert_int_eq(stat("root/new", &st), 0);
+	if (st.st_mtim.tv_sec == attrs.mtime.tv_sec)
+		skip_test("the file system can store it");
+	ck_assert_str_eq(why, "cannot set the modification time: the file system cannot store it");
+	why[0] = '\0';
+	ck_assert_int_eq(outfile_symlink_in(&file, tree_root, "ln", "to", &attrs, 0), 0);
+	ck_assert_str_ne(why, "");
+}
+END_TEST
+
 START_TEST(without_preserve_the_modification_time_is_now)
 {
 	const struct outfile_attrs attrs = { .mode = 0600, .mtime = { .tv_sec = 1 } };
@@ -208,6 +227,7 @@ Suite *outfile_attrs_suite(void)
 	tcase_add_test(tc, another_link_to_the_replaced_file_keeps_its_content);
 	tcase_add_loop_test(tc, the_modification_time_is_preserved_to_the_nanosecond, 0, ARRAY_SIZE(times));
 	tcase_add_loop_test(tc, a_time_is_tried_without_a_trace, 0, ARRAY_SIZE(times));
+	tcase_add_test(tc, a_time_that_cannot_be_stored_is_told);
 	tcase_add_test(tc, without_preserve_the_modification_time_is_now);
 	tcase_add_test(tc, nanoseconds_that_mean_something_else_are_refused);
 	suite_add_tcase(s, tc);
