@@ -24,105 +24,12 @@
 #include "common/log.h"
 #include "common/util.h"
 #include "interrupt.h"
-#include "once.h"
 #include "remove.h"
 #include "resolve.h"
 
 #define LIST_MAX 20 /* sources that are named when a copy of several is interrupted */
 
-/* ---- what becomes of it ------------------------------------------------------------------------------------- */
-
-static enum retry_kind kind_of(enum output_result result)
-{
-	return result == OUTPUT_COPIED ? RETRY_COPIED : result == OUTPUT_SKIPPED ? RETRY_SKIPPED : RETRY_FAILED;
-}
-
-/* By an attempt before. The receiver skips what that has copied. */
-static bool is_told(const struct client *c, uint32_t request, const char *path, enum retry_kind kind)
-{
-	return retry_knows(&c->retry, request, path, kind) ||
-	       (kind == RETRY_SKIPPED && retry_knows(&c->retry, request, path, RETRY_COPIED));
-}
-
-static enum output_result result_of(enum status status)
-{
-	return status == STATUS_OK ? OUTPUT_COPIED : status == STATUS_SKIPPED ? OUTPUT_SKIPPED : OUTPUT_FAILED;
-}
-
-/* Of what is beneath a directory that could not be made nothing is told but how much it is, when all is known. */
-static bool is_beneath_lost(struct client_source *source, const struct client_outcome *o)
-{
-	return o->below && result_of(o->status) == OUTPUT_FAILED &&
-	       subtrees_note(&source->lost, o->below, o->directory);
-}
-
-static void tell_lost(struct client *c, struct client_source *source)
-{
-	for (const struct subtree *lost = source->lost.newest; lost; lost = lost->next)
-		if (lost->entries)
-			output_lost(&c->output, source->path, lost->path, lost->entries);
-	subtrees_done(&source->lost);
-}
-
-static void settle(struct client *c, struct client_source *source, const struct client_outcome *o)
-{
-	enum output_result result = result_of(o->status);
-	uint32_t request = (uint32_t)(source - c->sources);
-
-	if (o->last) {
-		source->settled = true;
-		source->copied = o->status == STATUS_OK;
-		c->settled++;
-	}
-	if (o->top && o->status == STATUS_OK) {
-		free(source->top);
-		source->top = strdup(o->destination);
-	}
-	if (o->status == STATUS_OK && o->directory)
-		return;
-	if (o->below && is_told(c, request, o->below, kind_of(result)))
-		return;
-	source->files++;
-	source->bytes += o->size;
-	if (o->size > o->bytes)
-		c->dropped_bytes += o->size - o->bytes;
-	if (o->below)
-		retry_note(&c->retry, request, o->below, kind_of(result));
-	if (result == OUTPUT_COPIED)
-		once_note(c, source, o->below);
-	if (o->below && result != OUTPUT_FAILED) {
-		c->below_files++;
-		c->below_bytes += result == OUTPUT_COPIED ? o->bytes : 0;
-	}
-	output_file(&c->output, &(struct output_file){ .result = result,
-						       .source = source->path,
-						       .below = o->below,
-						       .destination = o->destination,
-						       .bytes = o->bytes,
-						       .status = o->status,
-						       .told = is_beneath_lost(source, o),
-						       .text = o->text });
-	if (o->last)
-		tell_lost(c, source);
-}
-
-void client_settle(struct client *c, struct client_source *source, const struct client_outcome *o)
-{
-	struct client_outcome outcome = *o;
-
-	if (o->status == STATUS_JUST_MADE && once_is_copied(c, source, o->below)) {
-		outcome.status = STATUS_SKIPPED;
-		outcome.text = "it was copied already";
-	}
-	settle(c, source, &outcome);
-}
-
-enum status client_wants(const struct client *c, uint32_t source, const char *below)
-{
-	if (retry_knows(&c->retry, source, below, RETRY_COPIED) || once_is_copied(c, &c->sources[source], below))
-		return STATUS_SKIPPED;
-	return once_is_taken(c, &c->sources[source], below) ? STATUS_JUST_MADE : STATUS_OK;
-}
+/* ---- what is asked for ---------------------------------------------------------------------------------------- */
 
 const char *client_target(const struct client *c, const struct client_source *source)
 {
@@ -514,7 +421,7 @@ static void list_finished(const struct client *c)
 static int verdict(struct client *c)
 {
 	for (unsigned int i = 0; i < c->source_count; i++) /* those that were not settled */
-		tell_lost(c, &c->sources[i]);
+		client_tell_lost(c, &c->sources[i]);
 	if (c->held_bytes)
 		log_info("%s: %llu bytes were there from before", c->hint.host, (unsigned long long)c->held_bytes);
 	c->end.signal = c->signal;

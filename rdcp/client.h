@@ -140,6 +140,9 @@ static inline bool client_may_skip(const struct options *o)
 	return o->update || o->skip_held || o->checksum;
 }
 
+/* What was beneath directories that could not be made, when nothing more is heard of the source. */
+void client_tell_lost(struct client *c, struct client_source *source);
+
 /* enum wire_file_flags that the options ask for */
 unsigned int client_file_flags(const struct client *c, const struct client_source *source);
 

@@ -190,6 +190,111 @@ no_way_out_of_the_export()
 	[ ! -e "$to/u/absolute" ] && [ ! -e "$to/u/relative" ] || fail "$(ls -l "$to/u")"
 }
 
+# first_of FOLDER: the name that a walk comes across first
+first_of()
+{
+	local names
+
+	names=$(ls -U "$1")
+	echo "${names%%$'\n'*}"
+}
+
+# Something else is in the place of the first name, and is skipped: the others are the file, and links to each other.
+first_name_is_skipped()
+{
+	local i first others
+
+	mkdir "$from/t"
+	text "$from/t/a" source
+	ln "$from/t/a" "$from/t/b"
+	ln "$from/t/a" "$from/t/c"
+	touch -d '-1 hour' "$from/t/a"
+	first=$(first_of "$from/t")
+	others=(a b c)
+	others=("${others[@]/#$first/}")
+	for i in -u --ignore-existing; do
+		rm -rf "$to/t"
+		mkdir "$to/t"
+		text "$to/t/$first" other
+		transfer -a $i t .
+		expect_ok
+		holds "$to/t/$first" other
+		for f in ${others[*]}; do
+			holds "$to/t/$f" source
+			[ "$(stat -c %h "$to/t/$f")" = 2 ] || fail "$i: $f has $(stat -c %h "$to/t/$f") names"
+		done
+		rm "$to/t/$f"
+		rm "$to/t/$first"
+		ln -s nowhere "$to/t/$first"
+		transfer -a $i t .
+		expect_ok
+		holds "$to/t/$f" source
+	done
+}
+
+# What is skipped for being the same is what further names lead to.
+first_name_is_the_same()
+{
+	local i first f
+
+	mkdir "$from/t"
+	text "$from/t/a" source
+	ln "$from/t/a" "$from/t/b"
+	first=$(first_of "$from/t")
+	f=a
+	[ "$first" = b ] || f=b
+	for i in -u --ignore-existing --checksum; do
+		rm -rf "$to/t"
+		mkdir "$to/t"
+		cp -p "$from/t/$first" "$to/t/"
+		transfer -a $i t .
+		expect_ok
+		[ "$to/t/a" -ef "$to/t/b" ] || fail "$i: two files"
+	done
+}
+
+# A later name is there, the first is not: that must end.
+later_name_is_skipped()
+{
+	local i
+
+	mkdir -p "$from/s/a" "$from/s/b"
+	text "$from/s/a/f" content
+	ln "$from/s/a/f" "$from/s/b/l"
+	for i in -u --ignore-existing; do
+		rm -rf "$to/d"
+		mkdir -p "$to/d/b"
+		cp -p "$from/s/b/l" "$to/d/b/"
+		transfer -a $i s/. d
+		expect_ok
+		holds "$to/d/a/f" content
+		holds "$to/d/b/l" content
+	done
+}
+
+# More of them than may be under way at once, of files that are opened only when the receiver wants them.
+attributes_without_room()
+{
+	local i
+
+	need_attributes
+	mkdir "$to/ram" "$from/ram"
+	for i in "$from/ram" "$to/ram"; do
+		mount -t tmpfs none "$i" 2>/dev/null || skip "no mounts here"
+		mounts+=("$i")
+	done
+	daemon_start # sees the mounts
+	mkdir "$from/ram/t"
+	text "$from/ram/t/1" content
+	setfattr -n user.large -v "$(printf %60000d 7)" "$from/ram/t/1" 2>/dev/null || skip "no large attributes here"
+	for i in $(seq 2 100); do
+		cp -a "$from/ram/t/1" "$from/ram/t/$i"
+	done
+	transfer -a -u ram/t ram
+	expect_ok
+	[ "$(getfattr -R --absolute-names -d "$to/ram/t" | grep -c user.large)" = 100 ] || fail "attributes are missing"
+}
+
 first_name_in_the_way()
 {
 	mkdir -p "$from/t" "$to/t/a" "$to/t/b"
@@ -211,4 +316,8 @@ archive()
 	both symlinks_are_followed_with_L links_followed
 	run symlinks_do_not_lead_out_of_the_export no_way_out_of_the_export
 	both links_to_a_file_that_failed_are_told first_name_in_the_way
+	both names_of_a_file_that_was_skipped_hold_the_source first_name_is_skipped
+	both names_of_a_file_that_is_the_same_are_linked first_name_is_the_same
+	both later_name_that_is_there_holds_up_nothing later_name_is_skipped
+	both attributes_wait_for_room attributes_without_room
 }

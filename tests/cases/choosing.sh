@@ -314,8 +314,15 @@ sources_are_removed()
 # with_sources [OPTION...] NAME... DEST: several of them, push or pull as `way` says
 with_sources()
 {
-	local word words=() names=()
+	towards_from_several "$@"
+	copy "${words[@]}"
+}
 
+towards_from_several()
+{
+	local word names=()
+
+	words=()
 	for word in "${@:1:$#-1}"; do
 		case $word in
 		-*) words+=("$word") ;;
@@ -324,7 +331,7 @@ with_sources()
 	done
 	word=$to/${*: -1}
 	[ "$way" = pull ] || word=$host:$word
-	copy "${words[@]}" "${names[@]}" "$word"
+	words+=("${names[@]}" "$word")
 }
 
 just_made="it would overwrite what this copy has just made"
@@ -375,6 +382,27 @@ skipped_is_not_made()
 	with_sources --ignore-existing a/f b/f .
 	expect_ok
 	holds "$to/f" b/f
+}
+
+# The connection breaks between the two: the next attempt knows what the one before has made.
+made_by_an_attempt_before()
+{
+	identity=(-i none --retries=8)
+	daemon_start
+	(cd "$from" && make a/f c/f c/g)
+	mkdir "$from/b"
+	pattern "$from/b/large" 50000000
+	towards_from_several -r --timeout=10 --slot-size=4K --slots=2 a/. b/. c/. .
+	start_copy "${words[@]}"
+	await 20 part_in "$to" || fail "the copy does not begin; $(<"$case_dir/err")"
+	kill -TERM "$daemon"
+	await 10 gone "$daemon" || fail "the daemon does not end"
+	daemon_again
+	end_copy 40
+	expect 1 "trying again in 1 s" "c/./f': not copied: $just_made"
+	holds "$to/f" a/f
+	holds "$to/g" c/g
+	same "$from/b/large" "$to/large"
 }
 
 same_source_twice()
@@ -702,6 +730,7 @@ choosing()
 	both of_two_sources_with_one_name_the_first_wins one_name_twice
 	both merged_trees_keep_what_the_first_has_made merged_trees
 	both what_was_skipped_was_not_made skipped_is_not_made
+	both what_an_attempt_has_made_the_next_keeps made_by_an_attempt_before
 	both source_named_twice_is_copied_once same_source_twice
 	both two_names_of_one_place_are_found one_place_with_two_names
 	run source_stays_when_its_copy_was_refused no_source_is_lost
