@@ -54,7 +54,7 @@ struct peer {
 
 	uint64_t silence_ns; /* nothing heard for so long: it is gone */
 	uint64_t stall_ns;   /* heard of, but nothing moved for so long: it is stuck */
-	uint64_t idle_ns;    /* neither side has work or says anything else than PING and PONG for so long: neither will */
+	uint64_t idle_ns; /* neither side has work or says anything else than PING and PONG for so long: neither will */
 	uint64_t heard_ns, moved_ns, active_ns;
 	_Atomic uint64_t worked; /* counts what moves here; PING and PONG tell the peer, who may wait for it */
 	uint64_t worked_seen, peer_worked; /* the last looks at it, here and there */

@@ -202,8 +202,8 @@ static bool must_flush(const struct receiver *r)
 {
 	if (r->flushing || !r->staged_count)
 		return false;
-	return r->end_heard || r->flush_wanted || 2 * r->staged_count >= r->max_files || r->staged_count == r->busy_files ||
-	       loop_now(r->peer->loop) - r->staged_ns >= FLUSH_WAIT;
+	return r->end_heard || r->flush_wanted || 2 * r->staged_count >= r->max_files ||
+	       r->staged_count == r->busy_files || loop_now(r->peer->loop) - r->staged_ns >= FLUSH_WAIT;
 }
 
 static void start_flush(struct receiver *r)

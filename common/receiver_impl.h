@@ -126,7 +126,8 @@ struct receiver {
 	struct loop_task step_task;
 
 	struct receive_file files[RECEIVER_MAX_FILES]; /* by number modulo this */
-	uint64_t places[RECEIVER_MAX_FILES]; /* hashes of where those go that were begun; 0: nobody else can want that */
+	uint64_t
+		places[RECEIVER_MAX_FILES]; /* hashes of where those go that were begun; 0: nobody else can want that */
 	unsigned int busy_files, max_files;
 	uint32_t next_file; /* FILE numbers count up */
 	struct receive_file *newest;
@@ -201,8 +202,8 @@ void receive_dir_release(struct receive_dir *dir);                    /* NULL is
 /* receiver_create.c */
 void receiver_queue(struct receiver *r, struct receive_file *f);
 void receiver_forget_narrow(struct receiver *r);
-void receive_file_unpark(struct receive_file *f);  /* more is heard of it */
-void receiver_create_queued(struct receiver *r);   /* as far as what is before is there */
+void receive_file_unpark(struct receive_file *f); /* more is heard of it */
+void receiver_create_queued(struct receiver *r);  /* as far as what is before is there */
 
 static inline uint32_t receive_file_kind(const struct receive_file *f)
 {

@@ -40,12 +40,12 @@ struct send_item {
 	bool recurse;                /* a directory is sent with all that is in it; else it is refused */
 	const struct filter *filter; /* for what is in a directory; borrowed until the sender is freed, or NULL */
 	bool resume;                 /* the peer may hold a part of it: ask */
-	bool ask;        /* the peer may leave it alone: wait for its word before bytes are sent */
-	bool checksum;   /* say SUM, so that the same bytes need not be sent */
-	bool dense;      /* its holes are sent as zeros */
-	bool follow;     /* symlinks in the directory are followed, not sent */
-	bool hard_links; /* and further names of a file in it become hard links */
-	bool seen;       /* a regular file, and `stat` says what it was when it was looked at */
+	bool ask;                    /* the peer may leave it alone: wait for its word before bytes are sent */
+	bool checksum;               /* say SUM, so that the same bytes need not be sent */
+	bool dense;                  /* its holes are sent as zeros */
+	bool follow;                 /* symlinks in the directory are followed, not sent */
+	bool hard_links;             /* and further names of a file in it become hard links */
+	bool seen;                   /* a regular file, and `stat` says what it was when it was looked at */
 	struct stat stat;
 	struct stream *stream;    /* borrowed: the source is this and no file, `path` is only for messages; or NULL */
 	char *link;               /* LINK.text, or NULL */

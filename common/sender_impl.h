@@ -166,10 +166,11 @@ void sender_tree_top_done(struct sender *s, bool good); /* RESULT of the top: th
 int sender_on_here(void *engine, const struct wire_record *rec);
 void sender_tree_lost(struct sender *s, enum status status); /* something that cannot even be named was not sent */
 void sender_tree_lost_for(struct sender *s, int error);      /* the same, for want of memory or whatever it was */
-void sender_tree_first_done(const struct send_item *item, enum status status, bool same); /* item->first was copied, or not */
-void sender_tree_dir_refused(const struct send_file *f);                       /* what is in it need not be sent */
-void sender_tree_cancel(struct sender *s);                                     /* a job that reads shall end soon */
-bool sender_tree_is_walked(const struct sender *s); /* all entries were named; or there is no tree */
+void sender_tree_first_done(const struct send_item *item, enum status status,
+			    bool same);                  /* item->first was copied, or not */
+void sender_tree_dir_refused(const struct send_file *f); /* what is in it need not be sent */
+void sender_tree_cancel(struct sender *s);               /* a job that reads shall end soon */
+bool sender_tree_is_walked(const struct sender *s);      /* all entries were named; or there is no tree */
 void sender_tree_free(struct sender *s);
 
 /* What is read at once: a slot, or less so that a limit is kept smoothly. */

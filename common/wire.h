@@ -236,7 +236,8 @@ struct wire_ack {
 };
 
 enum wire_result_flags {
-	WIRE_RESULT_SAME = 1 << 0 /* of STATUS_SKIPPED: what is there has the same content, a further name may lead to it */
+	WIRE_RESULT_SAME =
+		1 << 0 /* of STATUS_SKIPPED: what is there has the same content, a further name may lead to it */
 };
 
 /* The text of STATUS_OK is that of a top, see above, or a remark for people: what was left out. */
@@ -358,7 +359,8 @@ struct wire_have {
 };
 
 enum wire_ping_flags {
-	WIRE_PING_BUSY = 1 << 0 /* work is under way over there, or a limit is waited for: else the next word is the peer's */
+	WIRE_PING_BUSY =
+		1 << 0 /* work is under way over there, or a limit is waited for: else the next word is the peer's */
 };
 
 /* PING and PONG. */

@@ -42,7 +42,7 @@ struct client_source {
 	char *top;        /* of a tree that was begun: where it is, owned; or NULL */
 	bool settled;     /* copied, or failed and told */
 	bool copied;
-	bool dropped; /* it is named more than once, see once.h */
+	bool dropped;          /* it is named more than once, see once.h */
 	uint64_t files, bytes; /* settled, of it or in it; bytes: to be copied */
 	struct subtrees lost;  /* directories in it that could not be made, in this attempt */
 };
