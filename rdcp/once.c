@@ -22,23 +22,6 @@ static void drop(struct client *c, struct client_source *source)
 	log_warning("'%s' is named more than once, ignoring", escape_name(source->path, shown, sizeof(shown)));
 }
 
-void once_drop_repeated(struct client *c)
-{
-	struct names seen;
-
-	if (c->source_count < 2 || names_init(&seen, NAMES_MAX) < 0)
-		return;
-	for (unsigned int i = 0; i < c->source_count; i++) {
-		struct client_source *source = &c->sources[i];
-
-		if (source->stream || source->dropped)
-			continue;
-		if (names_add(&seen, NULL, 0, source->path, strlen(source->path)) == 0 && !source->settled)
-			drop(c, source);
-	}
-	names_done(&seen);
-}
-
 #define PATH_ROOM (WIRE_PATH_MAX + 1 + PATH_MAX)
 
 /* Where something goes, NUL, and where it comes from. With a single source there is none: nobody can be in its way. */
@@ -90,6 +73,24 @@ static bool find_way(const struct client *c, const struct client_source *source,
 		return false;
 	way->place_len = way->len++;
 	return add_path(way, source->path, "", below ? below : "");
+}
+
+void once_drop_repeated(struct client *c)
+{
+	struct names seen;
+
+	if (c->source_count < 2 || names_init(&seen, NAMES_MAX) < 0)
+		return;
+	for (unsigned int i = 0; i < c->source_count; i++) {
+		struct client_source *source = &c->sources[i];
+		struct way way;
+
+		if (source->stream || source->dropped || !find_way(c, source, NULL, &way))
+			continue;
+		if (names_add(&seen, NULL, 0, way.text, way.len) == 0 && !source->settled)
+			drop(c, source);
+	}
+	names_done(&seen);
 }
 
 void once_note(struct client *c, const struct client_source *source, const char *below)

@@ -466,7 +466,7 @@ source_named_twice()
 	copy -r --remove-source-files --files-from=list src "$host:$there/x"
 	expect_ok
 	copy --remove-source-files f same ./f "$host:$there/"
-	expect_ok
+	expect 0 "'./f' is named more than once, ignoring"
 	tree_is . list
 	tree_is "$there" x/a x/d/b f same
 }
