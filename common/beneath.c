@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "beneath.h"
+#include "cleanup.h"
 #include "sys.h"
 
 #define RENAME_RETRIES 16 /* openat2(2), EAGAIN: a rename elsewhere made ".." uncertain */
@@ -40,6 +41,19 @@ int beneath_open(int root, const char *path, int flags, mode_t mode)
 		fd = sys_openat(AT_FDCWD, path, flags | O_CLOEXEC, mode);
 	} while (fd < 0 && errno == EINTR);
 	return fd < 0 ? -errno : fd;
+}
+
+/* With these links it can be opened, without them it cannot. */
+bool beneath_is_descriptor(const char *path)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS };
+	_cleanup_close_ int with = beneath_open(AT_FDCWD, path, O_PATH, 0);
+	_cleanup_close_ int without = -1;
+
+	if (with < 0)
+		return false;
+	without = sys_openat2(AT_FDCWD, path, &how);
+	return without < 0 && errno == ELOOP;
 }
 
 int beneath_open_nofollow(int top, const char *path, int flags, mode_t mode)

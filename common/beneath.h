@@ -9,10 +9,17 @@
 #define RDCP_BENEATH_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* As openat2(2), O_CLOEXEC added. */
 int beneath_open(int root, const char *path, int flags, mode_t mode);
+
+/*
+ * Does a path that is not confined lead through one of the links of /proc that stand for descriptors, as that of /dev/stdout does?
+ * False as well where nothing is, or where there is no openat2(2).
+ */
+bool beneath_is_descriptor(const char *path);
 
 /*
  * The same within a tree: `top` is a directory descriptor, and no symlink is followed anywhere in `path` (-ELOOP), however

@@ -48,19 +48,31 @@ void outfile_init(struct outfile *f)
 
 /* ---- create ------------------------------------------------------------------------------------------------- */
 
-/* Does the symlink `path`/`name` lead to a directory? From the root, since a link may lead out of its directory. */
-static int check_link(int root, const char *path, const char *name)
+/*
+ * What the symlink at the destination leads to, from the root, since a link may lead out of its directory. /dev/stdout is one: whoever
+ * names one that leads to a pipe, a terminal or a device, or to a descriptor, does not mean to replace it.
+ */
+static int check_link(const struct outfile *f, int root, const char *path, const char *name)
 {
 	_cleanup_close_ int fd = -1;
+	bool is_descriptor;
+	struct stat st;
 	char *whole;
 
-	if (asprintf(&whole, "%s/%s", path, name) < 0)
+	if (asprintf(&whole, "%s%s%s", path, f->entered ? "/" : "", f->entered ? name : "") < 0)
 		return -ENOMEM;
-	fd = beneath_open(root, whole, O_PATH | O_DIRECTORY, 0);
+	fd = beneath_open(root, whole, O_PATH, 0);
+	is_descriptor = root == AT_FDCWD && beneath_is_descriptor(whole);
 	free(whole);
-	if (fd >= 0)
-		return -EISDIR;
-	return fd == -EXDEV ? fd : 0;
+	if (fd < 0)
+		return fd == -EXDEV && f->entered ? fd : 0;
+	if (sys_fstat(fd, &st) < 0)
+		return -errno;
+	if (is_descriptor)
+		return -ENOTSUP;
+	if (S_ISDIR(st.st_mode))
+		return f->entered ? -EISDIR : 0;
+	return S_ISREG(st.st_mode) ? 0 : -ENOTSUP;
 }
 
 static int check_destination(struct outfile *f, unsigned int flags, struct stat *st)
@@ -174,16 +186,6 @@ static int give_up(struct outfile *f, int r, const char *name)
 	return fail(r, "create '%s'", escape_name(name, shown, sizeof(shown)));
 }
 
-/* /dev/stdout is a link: whoever names one that leads to a pipe, a terminal or a device does not mean to replace it. */
-static int check_own_link(const struct outfile *f)
-{
-	struct stat st;
-
-	if (sys_fstatat(f->dir_fd, f->name, &st, 0) < 0)
-		return 0;
-	return S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) ? 0 : -ENOTSUP;
-}
-
 int outfile_create(struct outfile *f, int root, const char *path, const char *name, unsigned int flags)
 {
 	struct stat st;
@@ -193,10 +195,8 @@ int outfile_create(struct outfile *f, int root, const char *path, const char *na
 	f->entered = r == 1;
 	if (r >= 0)
 		r = check_destination(f, flags, &st);
-	if (r >= 0 && f->entered && S_ISLNK(st.st_mode))
-		r = check_link(root, path, name);
-	if (r >= 0 && root == AT_FDCWD && S_ISLNK(st.st_mode)) /* beneath a root it would tell what is outside */
-		r = check_own_link(f);
+	if (r >= 0 && S_ISLNK(st.st_mode))
+		r = check_link(f, root, path, name);
 	if (r >= 0)
 		r = open_temp(f, 0600, flags);
 	return r < 0 ? give_up(f, r, path) : 0;

@@ -79,7 +79,7 @@ void outfile_init(struct outfile *f);
 
 /*
  * Where it goes is said by place_find(), whose failures and flags (enum place_flags) these are. And
- * -EISDIR: the destination is a directory. -ENOTUNIQ: it is one of `made`. -ENOTSUP: it is a FIFO, socket or device. A symlink as the last component is
+ * -EISDIR: the destination is a directory. -ENOTUNIQ: it is one of `made`. -ENOTSUP: it is a FIFO, socket or device, or a symlink to one. Any other symlink as the last component is
  * replaced, not followed, unless it leads to a directory: `path` is entered, `path`/`name` is -EISDIR. One that leads
  * out of the root is -EXDEV. Else as open(2).
  * On failure nothing is open and nothing was made, but directories on the way. With `part_failed`: -EXDEV: `part_name` is on another

@@ -90,12 +90,22 @@ static enum status is_wanted(void *owner, const struct receive_place *place, uin
 	return i < c->asked_count ? client_wants(c, c->asked[i], place->path + place->below) : STATUS_OK;
 }
 
+/* A pipe, a terminal or a device that was named itself. */
+static const char *explain(const struct receive_place *place, enum status status, const char *text,
+			   char out[static 2 * WIRE_TEXT_MAX])
+{
+	if (status != STATUS_NOT_REGULAR || place->below || strncmp(text, "destination ", 12) != 0)
+		return text;
+	snprintf(out, 2 * WIRE_TEXT_MAX, "%s; '-' is standard output", text);
+	return out;
+}
+
 static void on_file_done(void *owner, const struct receive_place *place, uint32_t request, uint64_t bytes,
 			 enum status status, const char *text)
 {
 	struct client *c = owner;
-
 	struct client_source *source = source_of(c, request);
+	char more[2 * WIRE_TEXT_MAX];
 
 	if (source)
 		client_settle(c, source,
@@ -108,7 +118,7 @@ static void on_file_done(void *owner, const struct receive_place *place, uint32_
 							.bytes = bytes,
 							.size = status == STATUS_OK ? bytes : place->size,
 							.status = status,
-							.text = text });
+							.text = explain(place, status, text, more) });
 	pull_on_writable(c);
 }
 

@@ -27,6 +27,30 @@ link_to_directory()
 	holds "$to/dir/f" content
 }
 
+link_to_no_file()
+{
+	text "$from/f" content
+	mkfifo "$to/pipe"
+	ln -s pipe "$to/link"
+	transfer f link
+	expect 1 "f': not a regular file: destination '"
+	[ -L "$to/link" ] || fail "the link is no link any more"
+}
+
+# Whatever standard output is: its name is a link, and stays one.
+standard_output_by_name()
+{
+	local name
+
+	text "$there/f" content
+	ln -s /proc/self/fd/1 out-link
+	for name in "$PWD/out-link" /dev/fd/1; do
+		copy "$host:$there/f" "$name"
+		expect 1 "f': not a regular file: destination '$name'; '-' is standard output"
+	done
+	[ -L out-link ] || fail "the link is no link any more"
+}
+
 # refused DEST WHY: nothing is left behind, nothing is made
 refused()
 {
@@ -320,6 +344,8 @@ destinations()
 	run pull_tells_the_daemon_no_paths pull_tells_no_paths
 	both file_goes_into_a_directory into_directory
 	both file_goes_into_a_directory_behind_a_link link_to_directory
+	both a_link_to_no_file_is_refused link_to_no_file
+	run standard_output_by_its_name_is_refused standard_output_by_name
 	both missing_parent_is_an_error missing_parent
 	both missing_directory_is_an_error missing_directory
 	both parent_that_is_a_file_is_an_error parent_is_a_file

@@ -189,7 +189,25 @@ START_TEST(a_link_to_no_file_is_not_replaced_and_one_to_a_file_is)
 	ck_assert_int_eq(outfile_create(&file, AT_FDCWD, "root/to-pipe", "name", 0), -ENOTSUP);
 	ck_assert_int_eq(outfile_create(&file, AT_FDCWD, "root/to-old", "name", 0), 0);
 	outfile_discard(&file);
+	ck_assert_int_eq(outfile_create(&file, tree_root, "to-pipe", "name", 0), -ENOTSUP);
+	ck_assert_int_eq(outfile_create(&file, tree_root, ".", "to-pipe", 0), -ENOTSUP);
 	ck_assert_uint_eq(temps("root"), 0);
+}
+END_TEST
+
+/* Also one of a regular file: where standard output goes is not what its name is for. */
+START_TEST(a_link_to_a_descriptor_is_not_replaced)
+{
+	int fd = open("root/old", O_RDONLY | O_CLOEXEC);
+	char path[64];
+
+	ck_assert_int_ge(fd, 0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	ck_assert_int_eq(symlinkat(path, tree_root, "desc"), 0);
+	ck_assert_int_eq(outfile_create(&file, AT_FDCWD, "root/desc", "name", 0), -ENOTSUP);
+	ck_assert_int_eq(outfile_create(&file, AT_FDCWD, path, "name", 0), -ENOTSUP);
+	ck_assert_int_eq(outfile_create(&file, tree_root, "desc", "name", 0), -EXDEV);
+	close(fd);
 }
 END_TEST
 
@@ -364,6 +382,7 @@ Suite *outfile_suite(void)
 	tcase_add_test(tc, the_temporary_is_private_hidden_and_random);
 	tcase_add_test(tc, without_a_root_any_path_is_fine);
 	tcase_add_test(tc, a_link_to_no_file_is_not_replaced_and_one_to_a_file_is);
+	tcase_add_test(tc, a_link_to_a_descriptor_is_not_replaced);
 	tcase_add_test(tc, a_directory_without_permission_is_eacces);
 	tcase_add_loop_test(tc, a_read_only_or_full_file_system_is_told, 0, ARRAY_SIZE(mounts));
 	tcase_add_test(tc, until_commit_the_old_file_stays);
