@@ -292,6 +292,50 @@ int attributes_default_mode(int dir)
 	return acl_mode(value, (size_t)n);
 }
 
+static mode_t narrow(int fd, const char *path, mode_t mode)
+{
+	uint8_t value[ACL_ROOM];
+	ssize_t n = mode & S_IRWXG && !S_ISLNK(mode) ? sys_getxattr(fd, path, ACL_ACCESS, value, sizeof(value)) : -1;
+
+	return n < 0 ? mode : acl_narrow(value, (size_t)n, mode);
+}
+
+mode_t attributes_mode(int fd, mode_t mode)
+{
+	struct target t;
+
+	return target_init(&t, fd) < 0 ? mode : narrow(t.fd, t.path, mode);
+}
+
+mode_t attributes_mode_in(int dir, const char *name, mode_t mode)
+{
+	char in[FD_PATH_MAX], path[FD_PATH_MAX + 1 + NAME_MAX];
+
+	if (dir == AT_FDCWD)
+		return narrow(-1, name, mode);
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", sys_fd_path(dir, in), name) >= sizeof(path))
+		return mode;
+	return narrow(-1, path, mode);
+}
+
+static bool has_acl(int fd)
+{
+	struct target t;
+
+	return target_init(&t, fd) == 0 && sys_getxattr(t.fd, t.path, ACL_ACCESS, NULL, 0) >= 0;
+}
+
+mode_t attributes_mode_kept(int fd, const struct attributes *a, mode_t mode)
+{
+	struct reader r = { .p = a->xattrs, .left = a->xattrs_len };
+	struct attributes_xattr x;
+
+	while (attributes_next_xattr(&r, &x))
+		if (!strcmp(x.name, ACL_ACCESS) && !has_acl(fd))
+			mode = acl_narrow(x.value, x.len, mode);
+	return mode;
+}
+
 /* ---- applying ----------------------------------------------------------------------------------------------- */
 
 /* What one attributes_apply() works with. */

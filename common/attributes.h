@@ -88,6 +88,17 @@ int attributes_apply_link(int dir_fd, const char *name, const struct attributes 
  */
 int attributes_default_mode(int dir);
 
+/*
+ * The mode of a file whose ACL is not copied: with one, what looks like the permissions of the group is the most that anybody has whom
+ * the ACL names, and the group itself may have less. `mode` is as stat(2) says, of what is open (may be O_PATH), or of `name` in
+ * that directory, or with AT_FDCWD of any path. What cannot be looked at keeps it.
+ */
+mode_t attributes_mode(int fd, mode_t mode);
+mode_t attributes_mode_in(int dir, const char *name, mode_t mode);
+
+/* The same of a copy that was to get the ACL among `a`, if it has none. */
+mode_t attributes_mode_kept(int fd, const struct attributes *a, mode_t mode);
+
 void attributes_done(struct attributes *a); /* fine on a zeroed struct; zeroes it */
 
 #endif

@@ -70,6 +70,21 @@ int acl_mode(const uint8_t *value, size_t len)
 	return (int)((user & 7) << 6 | (group & 7) << 3 | (other & 7));
 }
 
+mode_t acl_narrow(const uint8_t *value, size_t len, mode_t mode)
+{
+	struct reader r = { .p = value, .left = len };
+
+	if (!begin(&r))
+		return mode;
+	while (r.left) {
+		struct entry e = get_entry(&r);
+
+		if (e.tag == ACL_GROUP_OBJ)
+			mode &= ~(mode_t)S_IRWXG | (mode_t)(e.perm & 7) << 3;
+	}
+	return mode;
+}
+
 void acl_map(const uint8_t *value, size_t len, acl_visit visit, void *context, uint8_t *out)
 {
 	struct reader r = { .p = value, .left = len };

@@ -74,4 +74,7 @@ void acl_map(const uint8_t *value, size_t len, acl_visit visit, void *context, u
 /* The mode bits that an ACL stands for, the mask being that of the group. -ENODATA: it is none. */
 int acl_mode(const uint8_t *value, size_t len);
 
+/* `mode` with no more for the group than the ACL allows the owning group. Of what is no ACL, as it was. */
+mode_t acl_narrow(const uint8_t *value, size_t len, mode_t mode);
+
 #endif

@@ -349,15 +349,18 @@ int outfile_write(const struct outfile *f, const void *buf, size_t len, uint64_t
 mode_t outfile_keep(int fd, const struct outfile_attrs *attrs)
 {
 	const struct attributes *a = attrs->kept;
+	mode_t mode = attrs->mode;
 	int r;
 
 	if (!a)
-		return attrs->mode & PERMISSIONS;
+		return mode & PERMISSIONS;
 	r = attributes_apply(fd, a, attrs->kept_flags, attrs->why);
+	if (r < 0 || !(attrs->kept_flags & ATTRIBUTES_ACLS))
+		mode = attributes_mode_kept(fd, a, mode);
 	/* of another owner they would say something else */
 	if (r == 0 && attrs->special && (a->kept & attrs->kept_flags & ATTRIBUTES_OWNER))
-		return attrs->mode & (PERMISSIONS | OUTFILE_SPECIAL);
-	return attrs->mode & PERMISSIONS;
+		return mode & (PERMISSIONS | OUTFILE_SPECIAL);
+	return mode & PERMISSIONS;
 }
 
 /*

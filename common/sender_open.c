@@ -52,6 +52,8 @@ static void run_open(struct io_job *job)
 	f->job_result = f->item.recurse ? sender_tree_open(f->sender, f) : -ENOTDIR;
 	if (f->job_result == -ENOTDIR)
 		f->job_result = open_source(f);
+	if (f->job_result == 0 && f->in.fd >= 0 && !(f->item.flags & WIRE_FILE_XATTRS))
+		f->in.stat.st_mode = attributes_mode(f->in.fd, f->in.stat.st_mode);
 	if (f->job_result == 0 && f->in.fd >= 0)
 		f->job_result = send_file_read_attributes(f, f->in.fd, &f->in.stat);
 	if (f->job_result == 0 && f->in.fd >= 0 && !f->item.dense)

@@ -95,6 +95,7 @@ static struct tree *tree_new(struct sender *s, const struct send_item *top)
 	t->sender = s;
 	walk_init(&t->walk);
 	t->walk.filter = top->filter;
+	t->walk.narrow = !(top->flags & WIRE_FILE_XATTRS);
 	t->walk.memory = t->links.memory = s->peer->memory;
 	t->now = &t->batches[0];
 	t->ahead = &t->batches[1];

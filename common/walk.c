@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "attributes.h"
 #include "beneath.h"
 #include "budget.h"
 #include "cleanup.h"
@@ -52,6 +53,8 @@ int walk_open(struct walk *w, int root, const char *path, bool follow)
 		return -ENOMEM;
 	if (sys_fstat(fd, &w->stat) < 0)
 		return fail(-errno, "stat of a directory");
+	if (w->narrow)
+		w->stat.st_mode = attributes_mode(w->top, w->stat.st_mode);
 	fd = sys_openat(w->top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
@@ -221,6 +224,8 @@ static int fill_entry(struct walk *w, const char *name, struct walk_entry *e)
 		return -ENOMEM;
 	if (is_excluded(w, name, &e->stat))
 		return 0;
+	if (w->narrow && !e->error)
+		e->stat.st_mode = attributes_mode_in(dirfd(w->dir), name, e->stat.st_mode);
 	if (!S_ISDIR(e->stat.st_mode))
 		return 1;
 	if (w->destination && here_is(w->destination, &e->stat)) {

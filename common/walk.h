@@ -40,6 +40,7 @@ struct walk {
 	DIR *dir;         /* being read, or NULL */
 	char *path;       /* of it */
 	bool follow;
+	bool narrow; /* modes are those without ACLs, see attributes_mode() */
 	int root;    /* of walk_open(), borrowed */
 	char *start; /* and its path */
 	struct walk_pending *pending;

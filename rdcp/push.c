@@ -9,6 +9,7 @@
 #include "client.h"
 #include "once.h"
 #include "remove.h"
+#include "common/attributes.h"
 
 /* What can be known before connecting is told before connecting: also when there is no daemon to talk to. */
 static int look_at(struct client *c, struct client_source *source)
@@ -21,6 +22,8 @@ static int look_at(struct client *c, struct client_source *source)
 	}
 	if (stat(source->path, st) < 0)
 		return -errno;
+	if (!c->options->archive)
+		st->st_mode = attributes_mode_in(AT_FDCWD, source->path, st->st_mode);
 	if (S_ISDIR(st->st_mode) && !c->options->recursive)
 		return -EISDIR;
 	if (!S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode))

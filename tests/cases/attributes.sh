@@ -147,6 +147,45 @@ replaced_keeps_its_acl()
 	same_access "$here/ref" "$to/in"
 }
 
+# Without its ACL a copy lets the group do no more than the source did. What the ACL names others for is not for the group.
+acl_leaves_its_group()
+{
+	local name
+
+	need setfacl getfacl
+	mkdir -p "$from/t/d"
+	for name in small t/f t/d large; do
+		[ -d "$from/$name" ] || text "$from/$name" content
+		chmod 700 "$from/$name"
+		setfacl -m u:99:rwx,g::r,m:rwx "$from/$name" 2>/dev/null || skip "no ACLs in this file system"
+	done
+	pattern "$from/large" 3000000
+	transfer "$@" small a
+	expect_ok
+	transfer "$@" large b
+	expect_ok
+	transfer "$@" -r t c
+	expect_ok
+	for name in a b c/f c/d; do
+		mode_is "$to/$name" 740
+	done
+}
+
+# The same of an ACL that is to be copied, where there can be none.
+acl_that_cannot_be_kept()
+{
+	need_root
+	need setfacl
+	text "$from/f" content
+	setfacl -m u:99:rwx,g::r,m:rwx "$from/f" 2>/dev/null || skip "no ACLs in this file system"
+	mkdir "$to/ram"
+	mount -t ramfs none "$to/ram" 2>/dev/null || skip "no ramfs"
+	mounts+=("$to/ram")
+	transfer -a f ram/f
+	expect 1 "f': copied, but not with all attributes"
+	[ "$(stat -c %A "$to/ram/f" | cut -c5-7)" = r-- ] || fail "$(stat -c %A "$to/ram/f")"
+}
+
 # -p without the right to give special bits leaves those that a directory has inherited
 preserve_leaves_inherited()
 {
@@ -226,6 +265,9 @@ attributes()
 	both default_acl_of_little_counts inherits 022 'setfacl -d -m u::rw,g::r,o::- .'
 	both group_of_a_directory_is_handed_on inherits 022 'chgrp 5678 . && chmod 2775 .'
 	both replaced_file_keeps_its_acl replaced_keeps_its_acl
+	both without_its_acl_a_copy_is_closed_to_its_group acl_leaves_its_group
+	both without_its_acl_a_copy_with_its_mode_is_closed_to_its_group acl_leaves_its_group -p
+	both an_acl_that_cannot_be_kept_is_not_opened_to_the_group acl_that_cannot_be_kept
 	both special_bits_that_are_inherited_stay preserve_leaves_inherited
 	both update_compares_as_coarsely_as_times_are_stored update_onto_coarse_times
 	both update_compares_with_times_that_can_be_stored update_onto_few_times
