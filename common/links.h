@@ -18,8 +18,7 @@ struct budget;
 enum links_state {
 	LINKS_UNDER_WAY, /* not known yet */
 	LINKS_THERE,     /* further names may lead to it */
-	LINKS_FAILED,    /* it was not copied, and neither will they be */
-	LINKS_FOREIGN    /* something else was left in its place: the next name becomes the first */
+	LINKS_NOT_THERE /* it could not be made, or something else was left in its place: the next name becomes the first */
 };
 
 /* A file, by its first name. */

@@ -405,12 +405,9 @@ static int walk_item(struct tree *t, struct send_item *ret_item)
 
 void sender_tree_first_done(const struct send_item *item, enum status status, bool same)
 {
-	if (status == STATUS_SKIPPED && !same)
-		item->first->state = LINKS_FOREIGN;
-	else if (status_is_stored(status) || status == STATUS_SKIPPED)
-		item->first->state = LINKS_THERE;
-	else
-		item->first->state = LINKS_FAILED;
+	bool there = status == STATUS_SKIPPED ? same : status_is_stored(status);
+
+	item->first->state = there ? LINKS_THERE : LINKS_NOT_THERE;
 }
 
 void sender_tree_dir_refused(const struct send_file *f)
@@ -470,15 +467,11 @@ static int link_item(struct tree *t, struct send_item *ret_item)
 
 	if (!next_link(t, &file, ret_item))
 		return 0;
-	if (file->state == LINKS_FOREIGN)
+	if (file->state != LINKS_THERE)
 		return first_item(file, ret_item);
 	ret_item->flags |= WIRE_FILE_HARD_LINK;
 	ret_item->stat.st_size = ret_item->stat.st_blocks = 0; /* the bytes are those of the first */
 	ret_item->link = strdup(file->path);
-	if (file->state != LINKS_THERE && ret_item->status == STATUS_OK) {
-		ret_item->status = STATUS_FAILED;
-		ret_item->why = "a hard link to a file that was not copied";
-	}
 	return ret_item->link ? item_is_whole(ret_item) : -ENOMEM;
 }
 

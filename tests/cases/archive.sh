@@ -296,15 +296,29 @@ attributes_without_room()
 	[ "$(getfattr -R --absolute-names -d "$to/ram/t" | grep -c user.large)" = 100 ] || fail "attributes are missing"
 }
 
-first_name_in_the_way()
+# names_in_the_way NAME...: of a file called a, b, c and d; each is told, and the others are one file
+names_in_the_way()
 {
-	mkdir -p "$from/t" "$to/t/a" "$to/t/b"
+	local name rest="a b c d "
+
+	mkdir "$from/t"
 	text "$from/t/a" content
-	ln "$from/t/a" "$from/t/b"
-	text "$from/t/c" other
+	for name in b c d; do
+		ln "$from/t/a" "$from/t/$name"
+	done
+	for name; do
+		mkdir -p "$to/t/$name"
+		rest=${rest/$name /}
+	done
 	transfer -a t .
-	expect 1 "is a directory" "a hard link to a file that was not copied"
-	holds "$to/t/c" other
+	expect 1
+	for name; do
+		[[ $err == *"t/$name': is a directory"* ]] || fail "nothing about $name: $err"
+	done
+	for name in $rest; do
+		holds "$to/t/$name" content
+		[ "$to/t/$name" -ef "$to/t/${rest%% *}" ] || fail "$name is a file of its own"
+	done
 }
 
 archive()
@@ -316,7 +330,10 @@ archive()
 	both attributes_that_cannot_be_kept_are_told missing_attributes_are_told
 	both symlinks_are_followed_with_L links_followed
 	run symlinks_do_not_lead_out_of_the_export no_way_out_of_the_export
-	both links_to_a_file_that_failed_are_told first_name_in_the_way
+	both one_name_that_cannot_be_made_takes_no_other_with_it names_in_the_way b
+	both the_first_name_that_cannot_be_made_takes_no_other_with_it names_in_the_way a c
+	both the_last_name_that_can_be_made_is_made names_in_the_way a b c
+	both names_that_cannot_be_made_are_all_told names_in_the_way a b c d
 	both names_of_a_file_that_was_skipped_hold_the_source first_name_is_skipped
 	both names_of_a_file_that_is_the_same_are_linked first_name_is_the_same
 	both later_name_that_is_there_holds_up_nothing later_name_is_skipped
