@@ -100,13 +100,16 @@ bool made_contains(struct made *m, const struct stat *st)
 	return found;
 }
 
-static bool is_refused(struct made *m, const struct stat *own, int to, const char *name)
+/* -ENOTUNIQ: it is one of them. */
+static int look(struct made *m, const struct stat *own, int to, const char *name)
 {
 	struct stat st;
 
 	if (sys_fstatat(to, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return false;
-	return !(st.st_dev == own->st_dev && st.st_ino == own->st_ino) && made_contains(m, &st);
+		return errno == ENOENT ? 0 : -errno;
+	if (st.st_dev == own->st_dev && st.st_ino == own->st_ino)
+		return 0;
+	return made_contains(m, &st) ? -ENOTUNIQ : 0;
 }
 
 int made_rename(struct made *m, const struct stat *own, bool expected, int from, const char *temp, int to,
@@ -119,10 +122,9 @@ int made_rename(struct made *m, const struct stat *own, bool expected, int from,
 	if (!expected && errno != EEXIST && errno != EINVAL && errno != ENOSYS)
 		return -errno;
 	pthread_mutex_lock(&m->renaming);
-	if (is_refused(m, own, to, name))
-		r = -ENOTUNIQ;
-	else
-		r = sys_renameat2(from, temp, to, name, 0) < 0 ? -errno : 0;
+	r = look(m, own, to, name);
+	if (r == 0 && sys_renameat2(from, temp, to, name, 0) < 0)
+		r = -errno;
 	pthread_mutex_unlock(&m->renaming);
 	return r;
 }

@@ -234,11 +234,13 @@ int outfile_create_in(struct outfile *f, int dir, const char *name, mode_t mode,
 static int keep_of_link(const struct outfile *f, const struct outfile_attrs *attrs)
 {
 	_cleanup_close_ int fd = sys_openat(f->dir_fd, f->temp, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
+	int r;
 
 	if (fd < 0)
 		return -errno;
-	if (!outfile_is_link_to(fd, "", f->link_text))
-		return -ESTALE;
+	r = outfile_is_link_to(fd, "", f->link_text);
+	if (r <= 0)
+		return r < 0 ? r : -ESTALE;
 	if (attrs->kept)
 		outfile_keep(fd, attrs);
 	return attrs->preserve ? outfile_set_time(fd, &attrs->mtime, attrs->why) : 0;

@@ -36,12 +36,14 @@ uid_t outfile_user(void)
 	return uid == -1 ? geteuid() : (uid_t)uid;
 }
 
-bool outfile_is_link_to(int dir, const char *name, const char *text)
+int outfile_is_link_to(int dir, const char *name, const char *text)
 {
 	char there[PATH_MAX];
 	ssize_t n = sys_readlinkat(dir, name, there, sizeof(there));
 
-	return n >= 0 && (size_t)n == strlen(text) && !memcmp(there, text, (size_t)n);
+	if (n < 0)
+		return errno == EINVAL || errno == ENOENT ? 0 : -errno; /* EINVAL: it is no link */
+	return (size_t)n == strlen(text) && !memcmp(there, text, (size_t)n);
 }
 
 /*
@@ -59,17 +61,20 @@ static int is_shared(int dir)
 	return st.st_mode & (S_IWGRP | S_IWOTH) && !(st.st_mode & S_ISVTX);
 }
 
-static bool is_it(const struct outfile *f, int dir, const char *name)
+/* 1, 0, or why nobody can say. */
+static int is_it(const struct outfile *f, int dir, const char *name)
 {
 	struct stat st, named;
 
 	if (f->link_text)
 		return outfile_is_link_to(dir, name, f->link_text);
 	if (sys_fstatat(dir, name, &named, AT_SYMLINK_NOFOLLOW) < 0)
-		return false;
+		return errno == ENOENT ? 0 : -errno;
 	if (f->is_hard_link)
 		return named.st_dev == f->linked_dev && named.st_ino == f->linked_ino;
-	return sys_fstat(f->fd, &st) == 0 && named.st_dev == st.st_dev && named.st_ino == st.st_ino;
+	if (sys_fstat(f->fd, &st) < 0)
+		return -errno;
+	return named.st_dev == st.st_dev && named.st_ino == st.st_ino;
 }
 
 /* NFS and quotas tell late errors with close(2); the descriptor itself is needed until the file has its name. */
@@ -153,12 +158,13 @@ static int give_name(struct outfile *f, unsigned int flags)
 		return shared;
 	if (shared && link_it(f))
 		return 0;
-	if (!is_it(f, outfile_temp_dir(f), f->temp)) {
-		f->why = EXCHANGED;
-		return -ESTALE;
+	r = is_it(f, outfile_temp_dir(f), f->temp);
+	if (r <= 0) {
+		f->why = r < 0 ? NULL : EXCHANGED;
+		return r < 0 ? r : -ESTALE;
 	}
 	r = rename_it(f, flags);
-	if (r < 0 || !shared || is_it(f, f->dir_fd, f->name))
+	if (r < 0 || !shared || is_it(f, f->dir_fd, f->name) > 0)
 		return r;
 	f->why = EXCHANGED_LATE;
 	f->named = true;

@@ -18,8 +18,8 @@ void outfile_name_temp(struct outfile *f,
 /* Whose files are made here. */
 uid_t outfile_user(void);
 
-/* `name` in `dir`, or `dir` itself when that is "": it is a symlink to `text`. */
-bool outfile_is_link_to(int dir, const char *name, const char *text);
+/* `name` in `dir`, or `dir` itself when that is "": 1: it is a symlink to `text`, 0: it is not. As readlink(2). */
+int outfile_is_link_to(int dir, const char *name, const char *text);
 
 int outfile_set_size(const struct outfile *f, uint64_t size);
 
