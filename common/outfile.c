@@ -64,8 +64,12 @@ static int check_link(const struct outfile *f, int root, const char *path, const
 	fd = beneath_open(root, whole, O_PATH, 0);
 	is_descriptor = root == AT_FDCWD && beneath_is_descriptor(whole);
 	free(whole);
+	if (fd == -EXDEV)
+		return f->entered ? fd : 0;
+	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP || fd == -EACCES)
+		return 0; /* it leads nowhere, or where nobody may look */
 	if (fd < 0)
-		return fd == -EXDEV && f->entered ? fd : 0;
+		return fd;
 	if (sys_fstat(fd, &st) < 0)
 		return -errno;
 	if (is_descriptor)
