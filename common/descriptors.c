@@ -14,7 +14,7 @@
 #include "log.h"
 
 #define RESERVE 16
-#define RESERVE_PART 8 /* and of many one part in so many */
+#define RESERVE_PART 8 /* of a large limit the reserve is this part */
 
 static unsigned int limit = 1024;
 static atomic_int left = 1024 - 1024 / RESERVE_PART;

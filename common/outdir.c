@@ -161,7 +161,7 @@ static int sync_it(int fd)
 
 	if (!(fcntl(fd, F_GETFL) & O_PATH))
 		return sys_fsync(fd) < 0 && errno != EINVAL ? -errno : 0;
-	any = sys_openat(fd, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+	any = sys_open_unnamed(fd);
 	return any < 0 || sys_syncfs(any) < 0 ? -errno : 0;
 }
 

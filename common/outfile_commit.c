@@ -28,7 +28,7 @@
 #define EXCHANGED "somebody exchanged the temporary file; the destination is as it was"
 #define EXCHANGED_LATE "somebody exchanged the file while it got its name; what is there now was not sent"
 
-/* Who is forbidden to ask, as by the filter of a service, has not set another user either. */
+/* A process that may not ask, because of a service's system call filter, cannot have set another user either. */
 uid_t outfile_user(void)
 {
 	int uid = setfsuid((uid_t)-1);
@@ -200,7 +200,7 @@ static int sync_file_system(const struct outfile *f)
 	_cleanup_close_ int fd = sys_openat(f->dir_fd, f->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
 
 	if (fd < 0)
-		fd = sys_openat(f->dir_fd, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+		fd = sys_open_unnamed(f->dir_fd);
 	return fd < 0 || sys_syncfs(fd) < 0 ? -errno : 0;
 }
 

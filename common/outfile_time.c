@@ -73,7 +73,7 @@ static int open_named(int dir)
 
 int outfile_stored_time(int dir, const struct timespec *mtime, struct timespec *ret_stored)
 {
-	_cleanup_close_ int fd = sys_openat(dir, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+	_cleanup_close_ int fd = sys_open_unnamed(dir);
 	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, *mtime };
 	struct stat st;
 

@@ -21,14 +21,14 @@ bool partial_is_name(const char *name)
 
 int partial_remove(int dir, const char *name)
 {
-	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT } };
+	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_nsec = UTIME_OMIT } };
 	struct stat before;
-	bool known = sys_fstat(dir, &before) == 0;
 
+	if (sys_fstat(dir, &before) == 0)
+		times[1] = before.st_mtim;
 	if (sys_unlinkat(dir, name) < 0)
 		return negative_errno();
-	times[1] = before.st_mtim;
-	if (known && sys_utimensat(dir, ".", times, 0) < 0)
+	if (times[1].tv_nsec != UTIME_OMIT && sys_utimensat(dir, ".", times, 0) < 0)
 		log_debug("the modification time of a directory: %m, ignoring");
 	return 0;
 }

@@ -190,6 +190,12 @@ static inline int sys_utimensat(int dir, const char *path, const struct timespec
 	return sys_fails("utimens") ? -1 : utimensat(dir, path, times, flags);
 }
 
+/* A file that nobody sees and that is gone when it is closed, where the file system of `dir` offers that. */
+static inline int sys_open_unnamed(int dir)
+{
+	return sys_openat(dir, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+}
+
 static inline int sys_unlinkat(int dir, const char *path)
 {
 	return sys_fails("unlink") ? -1 : unlinkat(dir, path, 0);

@@ -24,7 +24,7 @@ static void drop(struct client *c, struct client_source *source)
 
 #define PATH_ROOM (WIRE_PATH_MAX + 1 + PATH_MAX)
 
-/* Where something goes, NUL, and where it comes from. With a single source there is none: nobody can be in its way. */
+/* Where something goes, NUL, and where it comes from. Large: only made for several sources, a single one is in nobody's way. */
 struct way {
 	size_t place_len, len;
 	char text[2 * PATH_ROOM + NAME_MAX];
@@ -69,7 +69,7 @@ static bool find_way(const struct client *c, const struct client_source *source,
 	const char *base = source->target ? source->target : c->options->pull ? target->text : target->path;
 
 	way->len = 0;
-	if (c->source_count < 2 || !add_path(way, base, source->exact ? "" : source->name, below ? below : ""))
+	if (!add_path(way, base, source->exact ? "" : source->name, below ? below : ""))
 		return false;
 	way->place_len = way->len++;
 	return add_path(way, source->path, "", below ? below : "");
@@ -93,7 +93,7 @@ void once_drop_repeated(struct client *c)
 	names_done(&seen);
 }
 
-void once_note(struct client *c, const struct client_source *source, const char *below)
+static void note(struct client *c, const struct client_source *source, const char *below)
 {
 	struct way way;
 
@@ -103,21 +103,27 @@ void once_note(struct client *c, const struct client_source *source, const char 
 	names_add(&c->places, NULL, 0, way.text, way.len);
 }
 
+void once_note(struct client *c, const struct client_source *source, const char *below)
+{
+	if (c->source_count > 1)
+		note(c, source, below);
+}
+
 static bool contains(const struct client *c, const struct client_source *source, const char *below, bool same)
 {
 	struct way way;
 
-	if (!c->places.count || !find_way(c, source, below, &way))
+	if (!find_way(c, source, below, &way))
 		return false;
 	return names_contains(&c->places, NULL, 0, way.text, same ? way.len : way.place_len);
 }
 
 bool once_is_taken(const struct client *c, const struct client_source *source, const char *below)
 {
-	return contains(c, source, below, false);
+	return c->places.count && contains(c, source, below, false);
 }
 
 bool once_is_copied(const struct client *c, const struct client_source *source, const char *below)
 {
-	return contains(c, source, below, true);
+	return c->places.count && contains(c, source, below, true);
 }

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "client.h"
-#include "once.h"
 #include "common/outfile.h"
+#include "once.h"
 
 /* NULL: it was not asked for, or is settled. */
 static struct client_source *source_of(struct client *c, uint32_t request)

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "common/attributes.h"
 #include "once.h"
 #include "remove.h"
-#include "common/attributes.h"
 
 /* What can be known before connecting is told before connecting: also when there is no daemon to talk to. */
 static int look_at(struct client *c, struct client_source *source)

@@ -96,7 +96,9 @@ void client_settle(struct client *c, struct client_source *source, const struct 
 
 enum status client_wants(const struct client *c, uint32_t source, const char *below)
 {
-	if (retry_knows(&c->retry, source, below, RETRY_COPIED) || once_is_copied(c, &c->sources[source], below))
+	if (retry_knows(&c->retry, source, below, RETRY_COPIED))
 		return STATUS_SKIPPED;
-	return once_is_taken(c, &c->sources[source], below) ? STATUS_JUST_MADE : STATUS_OK;
+	if (!once_is_taken(c, &c->sources[source], below))
+		return STATUS_OK;
+	return once_is_copied(c, &c->sources[source], below) ? STATUS_SKIPPED : STATUS_JUST_MADE;
 }

@@ -160,7 +160,7 @@ static int level_of_file(int level)
 	return session->tally->lines++ < JOURNAL_FILES_TOLD ? level : LOG_DEBUG;
 }
 
-/* A line at the level of debug may be wanted all the same. */
+/* A line at debug level may still be wanted. */
 static int begin_line(int level)
 {
 	subject.one_of_many = level == LOG_DEBUG;

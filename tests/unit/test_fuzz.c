@@ -31,7 +31,7 @@ static const struct {
 static const struct {
 	const char *name;
 	int (*run)(const uint8_t *data, size_t len);
-	int seeds, ends; /* there are at least so many, and so many of them are orderly to the end */
+	int seeds, ends; /* at least this many seeds, and this many sessions that reach their orderly end */
 } sessions[] = {
 	{ "copy", fuzz_copy, 12, 1 },
 	{ "daemon", fuzz_daemon, 12, 1 },
